@@ -154,6 +154,13 @@ bool same_parts(const ContainerGrant& a, const ContainerGrant& b) {
 
 }  // namespace
 
+CardAmounts larger_of(const CardAmounts& a, const CardAmounts& b) {
+  return {.memory = std::max(a.memory, b.memory),
+          .compute = std::max(a.compute, b.compute),
+          .memory_limit = std::max(a.memory_limit, b.memory_limit),
+          .compute_limit = std::max(a.compute_limit, b.compute_limit)};
+}
+
 void GrantedCard::set_amounts(const CardAmounts& amounts) {
   memory = amounts.memory;
   compute = amounts.compute;

@@ -20,6 +20,9 @@ struct CardAmounts {
   friend bool operator==(const CardAmounts&, const CardAmounts&) = default;
 };
 
+/// The larger of each.
+[[nodiscard]] CardAmounts larger_of(const CardAmounts& a, const CardAmounts& b);
+
 /// One card as granted to one container.
 struct GrantedCard {
   std::string uuid;

@@ -146,6 +146,7 @@ struct Agent::Impl {
                   time_leases.changed();
                   if (device_checker) device_checker->started();
                 },
+            .applied_revision = [](std::string_view) { return 0; },
             .clock = parts.clock};
   }
 

@@ -45,6 +45,16 @@ CardClaim* find_claim(std::vector<CardClaim>& claims, const Claim& noted) {
   return found == claims.end() ? nullptr : &*found;
 }
 
+/// A resize changes the entries of a container one after the other. Until all are changed it has
+/// the larger of the amounts.
+void raise(model::ContainerGrant& container, const model::ContainerGrant& other) {
+  for (model::GrantedCard& card : container.cards) {
+    for (const model::GrantedCard& again : other.cards) {
+      if (again.uuid == card.uuid) card.set_amounts(larger_of(card.amounts(), again.amounts()));
+    }
+  }
+}
+
 /// Whether the pod of this UID, which is gone, has a process.
 using Runs = std::function<bool(const std::string&)>;
 
@@ -58,13 +68,14 @@ Containers add_admitted(const PodSource& pods, const Journal& journal, const Run
     const Claim& noted = *entry.claim;
     const bool ending = synced && !pods.find(noted.pod_uid);
     if (ending && !runs(noted.pod_uid)) continue;
-    if (CardClaim* const again = find_claim(claims, noted)) {
-      again->allocations.push_back(entry.name);
-      continue;
-    }
     const auto grant = model::decode_grant(noted.grant);
     auto claim = grant ? claim_of(*grant, noted.container) : std::nullopt;
     if (!claim) continue;
+    if (CardClaim* const again = find_claim(claims, noted)) {
+      again->allocations.push_back(entry.name);
+      raise(again->container, claim->container);
+      continue;
+    }
     admitted.emplace(noted.pod_uid, noted.container);
     claim->allocations = {entry.name};
     claim->admitted = true;

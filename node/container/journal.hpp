@@ -57,6 +57,10 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
   ~Journal() = default;
 
+  /// While it is held, nobody else checks, records or changes a claim. Not held during a call to
+  /// kubelet, the API server or the driver.
+  [[nodiscard]] std::unique_lock<std::mutex> lock_claims() { return std::unique_lock(claiming_); }
+
   /// Adds or replaces an entry: an agent that starts later reads it. It is not forced to the disk:
   /// a machine that loses power may lose it, and every container starts again then.
   /// @returns kUnavailable if it cannot be written
@@ -76,6 +80,7 @@ class Journal {
   [[nodiscard]] std::string file(std::string_view name) const;
 
   std::string folder_;
+  std::mutex claiming_;
   mutable std::mutex mutex_;
   std::map<std::string, JournalEntry, std::less<>> entries_;  ///< under mutex_
 };

@@ -57,6 +57,18 @@ bool has_cards_alone(const model::ContainerGrant& granted, const std::vector<mod
   });
 }
 
+/// An admitted container starts again with the grant that it has, whatever its pod's is now.
+void note_change(const LocalPod& pod, const LocalPod& admitted) {
+  if (pod.grant_text == admitted.grant_text) return;
+  if (pod.grant && admitted.grant && revises(*pod.grant, *admitted.grant)) {
+    spdlog::info("pod {}: a container starts again before its resize is applied",
+                 pod.pod.full_name());
+    return;
+  }
+  spdlog::warn("pod {}: its grant was changed after it started, which has no effect",
+               pod.pod.full_name());
+}
+
 /// A name that allocate() can have made: valid for a CDI device and a file.
 bool is_plain_name(std::string_view name) {
   constexpr std::size_t kLongest = 63;
@@ -196,14 +208,17 @@ Result<void> ContainerStarter::prepare(const Start& start) {
       by_variable ? start_mark(start.owner.name, settings_.runtime) : start_mark(random_number());
   auto spec = make_spec(start, *admission, mark);
   if (!spec) return spec.error();
-  return record(start, *spec, mark);
+  return record(start, *admission, *spec, mark);
 }
 
-Result<void> ContainerStarter::record(const Start& start, const std::string& spec,
-                                      const std::string& mark) {
-  const std::lock_guard lock(claiming_);
+Result<void> ContainerStarter::record(const Start& start, const Admission& admission,
+                                      const std::string& spec, const std::string& mark) {
+  const auto lock = parts_.journal.lock_claims();
   auto entry = parts_.journal.find(start.owner.name);
   if (!entry || !entry->claim) return not_yet("the allocation was removed in the meantime");
+  if (entry->claim->grant != admission.grant) {
+    return not_yet("the pod was resized while its container was about to start");
+  }
   JournalEntry marked = *entry;
   marked.claim->spec = spec;
   marked.claim->former_mark = entry->claim->mark;
@@ -261,20 +276,38 @@ Result<ContainerStarter::Admission> ContainerStarter::admit(const Start& start) 
   return claim_cards(start, cards_of(*cards), *orphaned);
 }
 
+/// A grant of before a resize grants what others may have by now.
+Result<void> ContainerStarter::check_revision(const LocalPod& pod) const {
+  if (!pod.grant) return {};
+  const std::string& uid = pod.pod.uid;
+  int least = parts_.applied_revision(uid);
+  const LocalPodPtr watched = parts_.pods.find(uid);
+  if (watched && watched->grant) least = std::max(least, watched->grant->revision);
+  for (const JournalEntry& entry : parts_.journal.all()) {
+    if (!entry.claim || entry.claim->pod_uid != uid) continue;
+    const auto claimed = model::decode_grant(entry.claim->grant);
+    if (claimed) least = std::max(least, claimed->revision);
+  }
+  if (pod.grant->revision >= least) return {};
+  return not_yet("the pod was resized: revision " + std::to_string(least) +
+                 " of its grant counts, and revision " + std::to_string(pod.grant->revision) +
+                 " does not");
+}
+
 /// Checks the grant and records the claim, so that one of two that exclude each other is refused.
 Result<ContainerStarter::Admission> ContainerStarter::claim_cards(
     const Start& start, const std::vector<model::Card>& here,
     const std::vector<OrphanedMemory>& orphaned) {
-  const std::lock_guard lock(claiming_);
+  const auto lock = parts_.journal.lock_claims();
   auto entry = journal_entry(start);
   if (!entry) return entry.error();
   const bool admitted = entry->claim.has_value();
-  if (admitted && start.pod->grant_text != entry->claim->grant) {
-    spdlog::warn("pod {}: its grant was changed after it started, which has no effect",
-                 start.pod->pod.full_name());
+  if (!admitted) {
+    if (auto current = check_revision(*start.pod); !current) return current.error();
   }
   const LocalPod pod =
       admitted ? as_admitted(*start.pod, *entry->claim, settings_.node) : *start.pod;
+  if (admitted) note_change(*start.pod, pod);
   const bool by_variable = start.owner.path == NamePath::kEnvironment;
   auto granted = check_grant({.pod = pod,
                               .container = start.owner.container,
@@ -294,7 +327,8 @@ Result<ContainerStarter::Admission> ContainerStarter::claim_cards(
                          .spec = {}};
     if (auto written = parts_.journal.put(*entry); !written) return written.error();
   }
-  return Admission{std::move(*granted), pod.grant->isolation, entry->claim->whole};
+  return Admission{std::move(*granted), pod.grant->isolation, entry->claim->whole,
+                   entry->claim->grant};
 }
 
 std::vector<CardClaim> ContainerStarter::claims_of_others(const LocalPod& pod,

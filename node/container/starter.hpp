@@ -54,6 +54,9 @@ class ContainerStarter final : public SlotKeeper {
     std::function<void(kube::EventNote)> report_event;
     std::function<std::uint64_t()> random;    ///< called on many threads, under a lock
     Required<std::function<void()>> started;  ///< called before a start is allowed
+    /// The revision of the pod's grant that was published as applied; 0 = none. Called under
+    /// Journal::lock_claims().
+    Required<std::function<int(std::string_view pod_uid)>> applied_revision;
     const Clock& clock;
     Sleeper sleeper = sleep_until_stopped;
   };
@@ -96,14 +99,17 @@ class ContainerStarter final : public SlotKeeper {
     model::ContainerGrant granted;
     model::Isolation isolation = model::Isolation::kNone;
     bool whole = false;
+    std::string grant;  ///< its text
   };
 
   Result<std::vector<Start>> identify(const std::vector<std::string>& slots);
   Result<LocalPodPtr> find_pod(const SlotOwner& owner, const ListedContainer* listed);
   Result<void> prepare(const Start& start);
-  Result<void> record(const Start& start, const std::string& spec, const std::string& mark);
+  Result<void> record(const Start& start, const Admission& admission, const std::string& spec,
+                      const std::string& mark);
   Result<JournalEntry> journal_entry(const Start& start) const;
   Result<Admission> admit(const Start& start);
+  [[nodiscard]] Result<void> check_revision(const LocalPod& pod) const;
   Result<Admission> claim_cards(const Start& start, const std::vector<model::Card>& here,
                                 const std::vector<OrphanedMemory>& orphaned);
   [[nodiscard]] std::vector<CardClaim> claims_of_others(const LocalPod& pod,
@@ -122,8 +128,6 @@ class ContainerStarter final : public SlotKeeper {
 
   const Parts parts_;
   const Settings settings_;
-  /// One claim at a time is checked and recorded, and of one spec at a time journal and file.
-  std::mutex claiming_;
   std::mutex random_;
   mutable std::mutex mutex_;
   Counts counts_;  ///< under mutex_

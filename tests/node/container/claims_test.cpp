@@ -65,6 +65,35 @@ TEST(CardClaimsTest, AContainerHasAllItsAllocations) {
   EXPECT_EQ(claims[0].allocations, (std::vector<std::string>{"slot-1.a", "slot-2.b"}));
 }
 
+TEST(CardClaimsTest, WhileItsAllocationsAreResizedAContainerHasTheLargerAmounts) {
+  const testing::TempFolder folder;
+  auto journal = Journal::open(folder.path());
+  ASSERT_TRUE(journal);
+  int revision = 1;
+  for (const auto& card : {part("GPU-1", 10, 200), part("GPU-1", 20, 100)}) {
+    model::Grant grant;
+    grant.pod_uid = "u";
+    grant.node = "n1";
+    grant.issued_at = "2026-01-01T00:00:00Z";
+    grant.revision = revision;
+    grant.containers = {{"main", {card}}};
+    JournalEntry entry{.name = "slot-" + std::to_string(revision),
+                       .slots = {},
+                       .allocated_at = "",
+                       .claim = Claim()};
+    entry.claim->pod_uid = "u";
+    entry.claim->container = "main";
+    entry.claim->grant = encode(grant);
+    ASSERT_TRUE(journal->put(entry));
+    --revision;
+  }
+  FakePods pods;
+  pods.reachable(false, false);
+  const auto claims = card_claims(pods, *journal, FakeProcesses());
+  ASSERT_EQ(claims.size(), 1U);
+  EXPECT_EQ(claims[0].container.cards.at(0), part("GPU-1", 20, 200));
+}
+
 TEST(ClaimsOfPresentTest, LeaveOutPodsThatAreGone) {
   const testing::TempFolder folder;
   auto journal = Journal::open(folder.path());

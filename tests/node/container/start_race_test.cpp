@@ -105,6 +105,7 @@ TEST(StartRaceTest, NeverMoreThanTheCardHas) {
                               .report_event = [](const kube::EventNote&) {},
                               .random = [&] { return engine(); },
                               .started = [] {},
+                              .applied_revision = [](std::string_view) { return 0; },
                               .clock = clock,
                               .sleeper = [](std::chrono::milliseconds, const std::stop_token&) {}},
                              {.node = "n1", .runtime = {}});

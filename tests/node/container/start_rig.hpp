@@ -85,7 +85,11 @@ struct StartRig {
                                 .memory_limiters = memory_limiters,
                                 .journal = *journal,
                                 .cdi = cdi,
-                                .vendor_edits = [this](const auto&) { return vendor_edits; },
+                                .vendor_edits =
+                                    [this](const auto&) {
+                                      during_edits();
+                                      return vendor_edits;
+                                    },
                                 .report_event =
                                     [this](kube::EventNote note) {
                                       const std::lock_guard lock(mutex);
@@ -94,6 +98,7 @@ struct StartRig {
                                     },
                                 .random = [this] { return engine(); },
                                 .started = [this] { ++allowed; },
+                                .applied_revision = [this](std::string_view) { return applied; },
                                 .clock = clock,
                                 .sleeper =
                                     [this](std::chrono::milliseconds, std::stop_token) {
@@ -184,6 +189,8 @@ struct StartRig {
   std::vector<std::string> events;
   int settled = 0;
   std::atomic<int> allowed = 0;                ///< starts
+  int applied = 0;                             ///< the revision that was published, of any pod
+  std::function<void()> during_edits = [] {};  ///< between a claim and its spec
   std::function<void()> during_delay = [] {};  ///< between a spec and the answer to kubelet
 
   std::unique_ptr<Journal> journal;

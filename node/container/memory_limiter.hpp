@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -34,6 +35,22 @@ class MemoryLimiter {
   virtual Result<ContainerEdits> limit(std::string_view allocation,
                                        const std::vector<model::GrantedCard>& cards,
                                        CdiEdits& vendor) = 0;
+
+  /// Changes the limits of a container that runs, at once.
+  /// @param cards  those whose limit changes
+  /// @returns kNotFound         the container has no limits by this means now: it may start later
+  ///          kInvalidArgument  this means sets limits only when a container starts
+  virtual Result<void> change(std::string_view /*allocation*/,
+                              const std::vector<model::GrantedCard>& /*cards*/) {
+    return fail(Errc::kInvalidArgument, "the limits of a running container cannot be changed");
+  }
+
+  /// What a container uses of a card by this means' own count, which may be ahead of the driver's.
+  /// @returns nothing if it does not count
+  [[nodiscard]] virtual std::optional<std::uint64_t> in_use(std::string_view /*allocation*/,
+                                                            std::string_view /*card*/) {
+    return std::nullopt;
+  }
 
   /// Takes note of what a container uses, about every second.
   virtual void note_use(std::string_view /*allocation*/, const MemoryByCard& /*used*/) {}

@@ -82,6 +82,21 @@ void MemoryLimiters::resume(const StartedMeans& started) {
   }
 }
 
+Result<void> MemoryLimiters::change(std::string_view allocation, MemoryLimits means,
+                                    const std::vector<model::GrantedCard>& cards) {
+  const auto limiter = of(means);
+  if (!limiter) return limiter.error();
+  if (*limiter != nullptr) return (*limiter)->change(allocation, cards);
+  return fail(Errc::kInvalidArgument, "nothing changes limits by " + std::string(to_string(means)));
+}
+
+std::optional<std::uint64_t> MemoryLimiters::in_use(std::string_view allocation, MemoryLimits means,
+                                                    std::string_view card) {
+  const auto limiter = of(means);
+  if (!limiter || *limiter == nullptr) return std::nullopt;
+  return (*limiter)->in_use(allocation, card);
+}
+
 void MemoryLimiters::keep(const std::vector<CardClaim>& claims) {
   std::set<std::string, std::less<>> allocations;
   for (const CardClaim& claim : claims) {

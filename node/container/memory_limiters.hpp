@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -50,6 +51,15 @@ class MemoryLimiters {
 
   /// After a restart of the agent: takes over the containers that were started by these means.
   void resume(const StartedMeans& started);
+
+  /// Changes limits of a running container, of cards that are limited by this means.
+  /// @returns as MemoryLimiter::change(); kInvalidArgument for a means without a limiter, too
+  Result<void> change(std::string_view allocation, model::MemoryLimits means,
+                      const std::vector<model::GrantedCard>& cards);
+  /// As MemoryLimiter::in_use().
+  [[nodiscard]] std::optional<std::uint64_t> in_use(std::string_view allocation,
+                                                    model::MemoryLimits means,
+                                                    std::string_view card);
 
   /// Gives up what is kept for containers that are gone.
   void keep(const std::vector<CardClaim>& claims);

@@ -100,6 +100,20 @@ TEST_F(MemoryLimitersTest, PassesUseAndWhatIsLeftToThoseThatAreMade) {
   EXPECT_EQ(library.kept, (std::set<std::string, std::less<>>{"a-1", "a-2"}));
 }
 
+TEST_F(MemoryLimitersTest, ChangesALimitByItsMeans) {
+  ASSERT_TRUE(limit({part("library", 10)}));
+  FakeLimiter& library = *made_.at(MemoryLimits::kLibrary);
+  library.limits["a-1 library"] = 10;
+  ASSERT_TRUE(limiters_.change("a-1", MemoryLimits::kLibrary, {part("library", 5)}));
+  EXPECT_EQ(library.changes, List{"a-1 library 5"});
+  library.counted["a-1 library"] = 7;
+  EXPECT_EQ(limiters_.in_use("a-1", MemoryLimits::kLibrary, "library"), 7U);
+  EXPECT_EQ(limiters_.in_use("a-1", MemoryLimits::kNone, "library"), std::nullopt);
+  const auto none = limiters_.change("a-1", MemoryLimits::kMps, {part("mps", 5)});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Errc::kInvalidArgument);
+}
+
 TEST_F(MemoryLimitersTest, TakesOverWhatAnEarlierAgentHasStarted) {
   limiters_.resume({{{"uid", "main", "library"}, MemoryLimits::kLibrary},
                     {{"uid", "main", "none"}, MemoryLimits::kNone}});

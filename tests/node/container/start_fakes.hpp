@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -124,12 +125,27 @@ class FakeLimiter final : public MemoryLimiter {
                                const std::vector<model::GrantedCard>& cards,
                                CdiEdits& vendor) override {
     if (!verdict) return verdict.error();
-    std::string limits;
+    std::string text;
     for (const model::GrantedCard& card : cards) {
-      limits += card.uuid + ":" + std::to_string(card.memory_limit.count()) + " ";
+      text += card.uuid + ":" + std::to_string(card.memory_limit.count()) + " ";
     }
     vendor.lists["env"].push_back(R"("FAKE_VENDOR=1")");
-    return ContainerEdits{.env = {"FAKE_LIMITS=" + limits + std::string(allocation)}, .mounts = {}};
+    return ContainerEdits{.env = {"FAKE_LIMITS=" + text + std::string(allocation)}, .mounts = {}};
+  }
+  Result<void> change(std::string_view allocation,
+                      const std::vector<model::GrantedCard>& cards) override {
+    if (!verdict) return verdict.error();
+    for (const model::GrantedCard& card : cards) {
+      const std::string name = std::string(allocation) + " " + card.uuid;
+      if (!limits.contains(name)) return fail(Errc::kNotFound, name + " has no limits");
+      limits[name] = card.memory_limit.count();
+      changes.push_back(name + " " + std::to_string(card.memory_limit.count()));
+    }
+    return {};
+  }
+  std::optional<std::uint64_t> in_use(std::string_view allocation, std::string_view card) override {
+    const auto found = counted.find(std::string(allocation) + " " + std::string(card));
+    return found == counted.end() ? std::nullopt : std::optional(found->second);
   }
   void note_use(std::string_view allocation, const MemoryByCard& used) override {
     uses[std::string(allocation)] = used;
@@ -137,6 +153,10 @@ class FakeLimiter final : public MemoryLimiter {
   void keep(const std::set<std::string, std::less<>>& allocations) override { kept = allocations; }
 
   Result<void> verdict = {};
+  std::map<std::string, std::int64_t>
+      limits;                        ///< MiB of running containers, by allocation and card
+  std::vector<std::string> changes;  ///< of those limits
+  std::map<std::string, std::uint64_t> counted;  ///< in_use() in bytes, by the same
   std::map<std::string, MemoryByCard> uses;
   std::set<std::string, std::less<>> kept;
 };

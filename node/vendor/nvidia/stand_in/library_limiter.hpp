@@ -5,7 +5,11 @@
 #include "node/vendor/nvidia/stand_in/edits.hpp"
 #include "node/vendor/nvidia/stand_in/share_pages.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace tangram::node::nvidia {
 
@@ -25,6 +29,14 @@ class LibraryLimiter final : public MemoryLimiter {
   Result<ContainerEdits> limit(std::string_view allocation,
                                const std::vector<model::GrantedCard>& cards,
                                CdiEdits& vendor) override;
+  Result<void> change(std::string_view allocation,
+                      const std::vector<model::GrantedCard>& cards) override {
+    return pages_.change(allocation, cards);
+  }
+  [[nodiscard]] std::optional<std::uint64_t> in_use(std::string_view allocation,
+                                                    std::string_view card) override {
+    return pages_.in_use(allocation, card);
+  }
   void note_use(std::string_view allocation, const MemoryByCard& used) override {
     (void)pages_.settle(allocation, used);
   }

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -161,6 +162,23 @@ Result<SharePages::Paths> SharePages::put(std::string_view allocation,
   return paths;
 }
 
+Result<void> SharePages::change(std::string_view allocation,
+                                const std::vector<model::GrantedCard>& cards) {
+  const std::lock_guard lock(mutex_);
+  const Open* const known = is_plain(allocation) ? open(allocation) : nullptr;
+  const auto is_listed = [&](const model::GrantedCard& card) {
+    return known->pages->place_of(card.uuid).has_value();
+  };
+  if (known == nullptr || !std::ranges::all_of(cards, is_listed)) {
+    return fail(Errc::kNotFound, "allocation " + quote(allocation) + " has no pages of its cards");
+  }
+  for (const model::GrantedCard& card : cards) {
+    known->pages->limits().cards.at(*known->pages->place_of(card.uuid)).memory_bytes =
+        limit_of(card);
+  }
+  return {};
+}
+
 void SharePages::keep(const std::set<std::string, std::less<>>& allocations) {
   const std::lock_guard lock(mutex_);
   std::erase_if(open_, [&](const auto& entry) { return !allocations.contains(entry.first); });
@@ -203,6 +221,18 @@ std::shared_ptr<AllocationPages> SharePages::find(std::string_view allocation) {
   const std::lock_guard lock(mutex_);
   const Open* const known = open(allocation);
   return known == nullptr ? nullptr : known->pages;
+}
+
+std::optional<std::uint64_t> SharePages::in_use(std::string_view allocation,
+                                                std::string_view card) {
+  const auto pages = find(allocation);
+  const auto place = pages ? pages->place_of(card) : std::nullopt;
+  if (!place) return std::nullopt;
+  // It is the container's to write.
+  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t overhead = pages->limits().cards.at(*place).overhead_bytes;
+  const std::uint64_t accounted = accounts_of_the_living(*pages).at(*place);
+  return accounted > kMost - overhead ? kMost : accounted + overhead;
 }
 
 }  // namespace tangram::node::nvidia

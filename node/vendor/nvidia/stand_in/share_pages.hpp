@@ -39,6 +39,12 @@ class SharePages {
   ///          kUnavailable      the folder cannot be written
   Result<Paths> put(std::string_view allocation, const std::vector<model::GrantedCard>& cards);
 
+  /// Changes limits on an allocation's pages: running processes go by them at once. Never makes
+  /// pages: a running container would keep the former ones.
+  /// @returns kNotFound if there are no pages, or they do not list one of the cards: nothing
+  /// changed
+  Result<void> change(std::string_view allocation, const std::vector<model::GrantedCard>& cards);
+
   /// Removes the pages of all but these allocations.
   void keep(const std::set<std::string, std::less<>>& allocations);
 
@@ -53,6 +59,11 @@ class SharePages {
   /// @returns nothing if there are no pages, or the card is not on them
   [[nodiscard]] std::optional<std::uint64_t> accounted(std::string_view allocation,
                                                        std::string_view card);
+
+  /// The same, with the overhead that the last settle() took off the limit: what the libraries
+  /// compare with it.
+  [[nodiscard]] std::optional<std::uint64_t> in_use(std::string_view allocation,
+                                                    std::string_view card);
 
   /// The pages of an allocation. Other ones if put() had to make them anew.
   /// @returns null if there are none, or they cannot be opened now

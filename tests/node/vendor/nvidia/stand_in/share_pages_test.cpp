@@ -89,6 +89,43 @@ TEST_F(SharePagesTest, AChangedLimitReachesARunningContainer) {
   EXPECT_EQ(pages_.accounted("a-1", kFirst), 60 * kMiB);
 }
 
+TEST_F(SharePagesTest, AResizeChangesOneCardOfARunningContainer) {
+  const auto paths = pages_.put("a-1", {card(kFirst, 100), card(kSecond, 50)});
+  ASSERT_TRUE(paths);
+  mount(*paths);
+  Client client(rig_);
+  ASSERT_EQ(client.run("init").result, 0);
+  SharePages next(folder_.path() + "/shares");
+  ASSERT_TRUE(next.change("a-1", {card(kSecond, 70)}));
+  EXPECT_EQ(client.run("total 0").value(), 100 * kMiB);
+  EXPECT_EQ(client.run("total 1").value(), 70 * kMiB);
+}
+
+TEST_F(SharePagesTest, AResizeMakesNoPages) {
+  const auto code = [&](std::string_view allocation, const char* id) {
+    const auto changed = pages_.change(allocation, {card(id, 70)});
+    return changed ? std::nullopt : std::optional(changed.error().code);
+  };
+  EXPECT_EQ(code("a-1", kFirst), Errc::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/shares"));
+  ASSERT_TRUE(pages_.put("a-1", {card(kFirst, 100)}));
+  EXPECT_EQ(code("a-1", kSecond), Errc::kNotFound);
+  EXPECT_EQ(code("../a-1", kFirst), Errc::kNotFound);
+  EXPECT_EQ(code("a-1", kFirst), std::nullopt);
+}
+
+TEST_F(SharePagesTest, InUseIsWhatTheLibrariesCompareWithTheLimit) {
+  EXPECT_EQ(pages_.in_use("a-1", kFirst), std::nullopt);
+  const auto paths = pages_.put("a-1", {card(kFirst, 100)});
+  ASSERT_TRUE(paths);
+  mount(*paths);
+  Client client(rig_);
+  ASSERT_EQ(client.run("init").result, 0);
+  ASSERT_EQ(client.run("alloc " + std::to_string(60 * kMiB)).result, 0);
+  for (int look = 0; look < 2; ++look) ASSERT_TRUE(pages_.settle("a-1", {{kFirst, 75 * kMiB}}));
+  EXPECT_EQ(pages_.in_use("a-1", kFirst), 75 * kMiB);
+}
+
 TEST_F(SharePagesTest, PagesOutliveTheAgent) {
   const auto paths = pages_.put("a-1", {card(kFirst, 100)});
   ASSERT_TRUE(paths);

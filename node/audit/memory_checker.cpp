@@ -44,7 +44,8 @@ std::string sentence(const MemoryUse& use, bool ends) {
 }  // namespace
 
 MemoryChecker::MemoryChecker(Parts parts)
-    : parts_(std::move(parts)), names_(parts_.runtime, parts_.clock) {}
+    : parts_(std::move(parts)),
+      meter_(parts_.source, parts_.processes, parts_.runtime, parts_.clock) {}
 
 void MemoryChecker::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
@@ -58,39 +59,14 @@ void MemoryChecker::look() {
   const std::set<std::string> cards = cards_to_check(claims);
   std::erase_if(breaches_,
                 [&](const auto& one) { return !cards.contains(std::get<0>(one.first)); });
-  const std::vector<CardUse> answered = read_cards(cards);
-  std::set<std::string> pods;
-  for (const CardClaim& claim : claims) pods.insert(claim.pod_uid);
-  std::set<ProcessPlace> places;
-  for (const CardUse& use : answered) {
-    for (const PlacedProcess& process : use.processes) {
-      if (pods.contains(process.place.pod_uid)) places.insert(process.place);
-    }
-  }
-  names_.update(places);
   std::set<std::string> silent = cards;
-  for (const auto& [card, processes] : answered) {
-    const std::vector<MemoryUse> uses = memory_uses(card, processes, claims, names_.known());
+  for (const auto& [card, uses] : meter_.read(cards, claims)) {
     for (const MemoryUse& use : uses) parts_.note_use(use);
     judge(uses, card);
     silent.erase(card);
   }
   for (const std::string& card : silent) keep_unanswered(card, claims);
   publish(silent.empty());
-}
-
-std::vector<MemoryChecker::CardUse> MemoryChecker::read_cards(const std::set<std::string>& cards) {
-  std::vector<CardUse> uses;
-  for (const std::string& card : cards) {
-    const auto activity = parts_.source.activity(card);
-    if (!activity) continue;
-    CardUse& use = uses.emplace_back(CardUse{card, {}});
-    for (const CardProcess& process : activity->processes) {
-      use.processes.push_back(
-          {process.pid, parts_.processes.place_of(process.pid), process.memory_bytes});
-    }
-  }
-  return uses;
 }
 
 void MemoryChecker::judge(const std::vector<MemoryUse>& uses, const std::string& card) {

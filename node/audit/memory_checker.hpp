@@ -4,8 +4,8 @@
 #include "base/required.hpp"
 #include "base/sleeper.hpp"
 #include "kube/event_series.hpp"
-#include "node/audit/container_names.hpp"
 #include "node/audit/memory_check.hpp"
+#include "node/audit/memory_meter.hpp"
 #include "node/cards/card_source.hpp"
 
 #include <cstdint>
@@ -42,9 +42,8 @@ namespace tangram::node {
 /// another may follow. Never where it is not certain whose the processes are, nor in a container
 /// without a share: its claim may have been lost with the journal.
 ///
-/// A look costs the driver's list of processes for each shared card, and /proc for the processes in
-/// it; nothing if no card is shared. Threads: run() and look() on one, the rest from any. No lock
-/// is held during a call.
+/// A look costs a reading of MemoryMeter, nothing if no card is shared. Threads: run() and look()
+/// on one, the rest from any. No lock is held during a call.
 class MemoryChecker {
  public:
   struct Parts {
@@ -95,13 +94,6 @@ class MemoryChecker {
     std::set<std::int64_t> ended;      ///< processes, each counted once
     std::set<std::int64_t> not_ended;  ///< the same
   };
-  struct CardUse {
-    std::string card;
-    std::vector<PlacedProcess> processes;
-  };
-
-  /// Of shared cards that answer.
-  std::vector<CardUse> read_cards(const std::set<std::string>& cards);
   void judge(const std::vector<MemoryUse>& uses, const std::string& card);
   void judge(const MemoryUse& use, Breach& breach);
   void keep_unanswered(const std::string& card, const std::vector<CardClaim>& claims);
@@ -112,7 +104,7 @@ class MemoryChecker {
 
   const Parts parts_;
   // Of run()'s thread.
-  ContainerNames names_;
+  MemoryMeter meter_;
   std::map<Key, Breach> breaches_;  ///< only of pods that have claims
 
   mutable std::mutex mutex_;

@@ -98,32 +98,48 @@ bool comes_before(const CardClaim& other, const LocalPod& pod) {
   return std::tie(other.issued_at, other.pod_uid) < std::tie(pod.grant->issued_at, pod.pod.uid);
 }
 
+enum class Room { kFree, kFull, kOtherMode };
+
+/// Is there room for a container's part beside those of others?
+Room room_for(const GrantedCard& granted, model::Isolation mode, const Card& card,
+              const std::vector<const CardClaim*>& beside) {
+  model::CardUse use;
+  charge(use, slice_of(granted, card), mode);
+  for (const CardClaim* const other : beside) {
+    charge(use, slice_of(*part_of(other->container, card.id), card), other->isolation);
+  }
+  if (over_granted(card, use) || use.sharer_count() > card.max_sharers) return Room::kFull;
+  return use.mode_free_for(mode) ? Room::kFree : Room::kOtherMode;
+}
+
+bool any_ending(const std::vector<const CardClaim*>& claims) {
+  return std::ranges::any_of(claims, [](const CardClaim* claim) { return claim->ending; });
+}
+
+Error used_by_ending(const Card& card) {
+  return fail(Errc::kUnavailable,
+              "card " + card.id +
+                  " is still used by a pod that is gone; the container starts when "
+                  "that pod's processes have ended");
+}
+
 Result<void> check_room(const StartRequest& request, const GrantedCard& granted, const Card& card,
                         std::span<const CardClaim> others) {
-  model::CardUse use;
-  charge(use, slice_of(granted, card), request.pod.grant->isolation);
-  bool temporary = request.watch_lags;
+  std::vector<const CardClaim*> beside;
   for (const CardClaim& other : others) {
-    const GrantedCard* part = part_of(other.container, card.id);
-    if (part == nullptr || !comes_before(other, request.pod)) continue;
-    charge(use, slice_of(*part, card), other.isolation);
-    temporary = temporary || other.ending;
+    if (part_of(other.container, card.id) == nullptr || !comes_before(other, request.pod)) continue;
+    beside.push_back(&other);
   }
-  const bool full = over_granted(card, use) || use.sharer_count() > card.max_sharers;
-  const bool other_mode = !use.mode_free_for(request.pod.grant->isolation);
-  if (!full && !other_mode) return {};
-  if (temporary) {
-    return fail(Errc::kUnavailable,
-                "card " + card.id +
-                    " is still used by a pod that is gone; the container starts when "
-                    "that pod's processes have ended");
-  }
-  if (full) {
+  const model::Isolation mode = request.pod.grant->isolation;
+  const Room room = room_for(granted, mode, card, beside);
+  if (room == Room::kFree) return {};
+  if (request.watch_lags || any_ending(beside)) return used_by_ending(card);
+  if (room == Room::kFull) {
     return must_be_created_again("card " + card.id +
                                  " has no room for this pod beside earlier grants");
   }
   return must_be_created_again("card " + card.id + " is shared in another isolation mode than " +
-                               std::string(to_string(request.pod.grant->isolation)));
+                               std::string(to_string(mode)));
 }
 
 Result<void> check_orphaned_memory(const GrantedCard& granted, const Card& card,
@@ -188,6 +204,30 @@ Result<ContainerGrant> check_grant(const StartRequest& request, std::span<const 
       return fits.error();
   }
   return container;
+}
+
+Result<void> check_growth(const CardClaim& wanted, std::span<const Card> cards,
+                          std::span<const CardClaim> others,
+                          std::span<const OrphanedMemory> orphaned) {
+  for (const GrantedCard& granted : wanted.container.cards) {
+    const Card* const card = card_of(cards, granted.uuid);
+    if (card == nullptr) {
+      return cannot_start("card " + granted.uuid + " is not on this node any more");
+    }
+    std::vector<const CardClaim*> beside;
+    for (const CardClaim& other : others) {
+      if (part_of(other.container, card->id) != nullptr) beside.push_back(&other);
+    }
+    if (room_for(granted, wanted.isolation, *card, beside) != Room::kFree) {
+      return fail(any_ending(beside) ? Errc::kUnavailable : Errc::kInvalidArgument,
+                  "card " + card->id + " has no room for the larger share beside other containers");
+    }
+    if (auto fits = check_orphaned_memory(granted, *card, others, orphaned); !fits) {
+      return fail(Errc::kUnavailable,
+                  "card " + card->id + " still holds memory of a pod that was deleted by force");
+    }
+  }
+  return {};
 }
 
 }  // namespace tangram::node

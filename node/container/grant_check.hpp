@@ -68,6 +68,15 @@ Result<model::ContainerGrant> check_grant(const StartRequest& request,
                                           std::span<const CardClaim> others,
                                           std::span<const OrphanedMemory> orphaned);
 
+/// Whether a container that was admitted may have this much of its cards. Pure. Unlike at a start,
+/// every other claim comes before it: a growth takes no room that a bound pod was granted.
+/// @param others  as of check_grant()
+/// @returns kInvalidArgument  a card has no room for it, or is gone
+///          kUnavailable      it has none until processes of pods that are gone have ended
+Result<void> check_growth(const CardClaim& wanted, std::span<const model::Card> cards,
+                          std::span<const CardClaim> others,
+                          std::span<const OrphanedMemory> orphaned);
+
 /// The pod has an init container of that name that ends before the app containers start.
 [[nodiscard]] bool is_ordinary_init(const NodePod& pod, std::string_view container);
 

@@ -253,5 +253,34 @@ TEST_F(GrantCheckTest, SaysThatTheWebhooksVariableCannotWorkHere) {
   EXPECT_TRUE(says(verdict(false, "main", true), "enable CDI in the container runtime"));
 }
 
+class GrowthCheckTest : public GrantCheckTest {
+ protected:
+  /// Whether "uid-p" may have so much; as verdict().
+  std::string growth(const model::GrantedCard& card) {
+    const auto fits = check_growth(other(card, "uid-p"), cards, others, orphaned);
+    if (fits) return "";
+    return (fits.error().code == Errc::kInvalidArgument ? "!" : "") + fits.error().message;
+  }
+};
+
+TEST_F(GrowthCheckTest, ThereMustBeRoomBesideAllOthers) {
+  others = {other(part("GPU-1", 40'960, 500), "uid-z", "2026-06-01T00:00:00Z")};
+  EXPECT_EQ(growth(part("GPU-1", 40'960, 500)), "");
+  EXPECT_TRUE(says(growth(part("GPU-1", 40'961, 500)), "!card GPU-1 has no room"));
+  EXPECT_TRUE(says(growth(part("GPU-1", 40'960, 501)), "!card GPU-1 has no room"));
+  EXPECT_EQ(growth(part("GPU-2", 80'000, 1000)), "");
+  EXPECT_TRUE(says(growth(part("GPU-3", 1, 1)), "is not on this node any more"));
+}
+
+TEST_F(GrowthCheckTest, WhatPodsThatAreGoneStillUseIsFreeLater) {
+  others = {other(part("GPU-1", 40'960, 500))};
+  others[0].ending = true;
+  EXPECT_EQ(growth(part("GPU-1", 40'961, 500)).find("card GPU-1 has no room"), 0U);
+  others.clear();
+  orphaned = {{.card = "GPU-1", .pod_uid = "uid-gone", .bytes = std::uint64_t{1} << 30U}};
+  EXPECT_EQ(growth(part("GPU-1", 81'920, 500)).find("card GPU-1 still holds memory"), 0U);
+  EXPECT_EQ(growth(part("GPU-1", 80'000, 500)), "");
+}
+
 }  // namespace
 }  // namespace tangram::node

@@ -1,0 +1,131 @@
+#include "node/resize/resize_check.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace tangram::node {
+namespace {
+
+using model::GrantedCard;
+using model::MemoryLimits;
+
+const model::ContainerGrant* part_of(const model::Grant& grant, std::string_view container) {
+  const auto found =
+      std::ranges::find(grant.containers, container, &model::ContainerGrant::container);
+  return found == grant.containers.end() ? nullptr : &*found;
+}
+
+std::optional<MemoryLimits> means_of(const StartedMeans& started, const Claim& claim,
+                                     const std::string& card) {
+  const auto found = started.find({claim.pod_uid, claim.container, card});
+  return found == started.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// The driver's limit is the control group's, which only the hook sets so far, and MPS limits a
+/// process as it starts.
+bool changes_while_running(MemoryLimits means) { return means == MemoryLimits::kLibrary; }
+
+std::string at_start_only(const std::string& what) {
+  return what +
+         " when the container starts, so it cannot be resized while it runs; create the pod again "
+         "with the new request";
+}
+
+std::optional<std::string> memory_cannot_change(const CardChange& card) {
+  if (!card.means) return at_start_only("an earlier version of the agent set the memory limit");
+  if (*card.means == MemoryLimits::kNone || changes_while_running(*card.means)) return std::nullopt;
+  return at_start_only("the memory limit of card " + card.now.uuid + " by " +
+                       std::string(to_string(*card.means)) + " is set");
+}
+
+}  // namespace
+
+bool CardChange::sets_memory() const {
+  return means && changes_while_running(*means) && wanted.memory_limit != now.memory_limit;
+}
+
+std::vector<GrantedCard> changeable_cards(const JournalEntry& entry) {
+  std::vector<GrantedCard> cards;
+  if (!entry.claim) return cards;
+  const auto grant = model::decode_grant(entry.claim->grant);
+  const auto* const part = grant ? part_of(*grant, entry.claim->container) : nullptr;
+  if (part == nullptr) return cards;
+  const StartedMeans started = started_means({entry});
+  for (const GrantedCard& card : part->cards) {
+    const auto means = means_of(started, *entry.claim, card.uuid);
+    if (means && changes_while_running(*means)) cards.push_back(card);
+  }
+  return cards;
+}
+
+bool vouched_no_weaker(const std::string& later, const std::string& earlier,
+                       const model::SignatureCheck& check) {
+  if (!check || check(earlier).key == model::kUnsigned) return true;
+  return model::is_known_key(check(later).key);
+}
+
+std::optional<Resize> resize_of(const JournalEntry& entry, const LocalPodPtr& pod) {
+  if (!entry.claim || !pod || !pod->grant) return std::nullopt;
+  const auto claimed = model::decode_grant(entry.claim->grant);
+  if (!claimed || !revises(*pod->grant, *claimed)) return std::nullopt;
+  const auto* const now = part_of(*claimed, entry.claim->container);
+  const auto* const wanted = part_of(*pod->grant, entry.claim->container);
+  if (now == nullptr || wanted == nullptr) return std::nullopt;
+  Resize resize{.allocation = entry.name,
+                .claim = *entry.claim,
+                .pod = pod,
+                .wanted = *wanted,
+                .cards = {},
+                .started = !entry.claim->spec.empty()};
+  const StartedMeans started = started_means({entry});
+  for (std::size_t i = 0; i < now->cards.size(); ++i) {
+    resize.cards.push_back({.now = now->cards[i],
+                            .wanted = wanted->cards[i],
+                            .means = means_of(started, *entry.claim, now->cards[i].uuid)});
+  }
+  return resize;
+}
+
+std::optional<std::string> cannot_change(const Resize& resize) {
+  if (!resize.started) return std::nullopt;
+  for (const CardChange& card : resize.cards) {
+    const bool compute = card.now.compute_limit != card.wanted.compute_limit;
+    if (compute && resize.isolation() == model::Isolation::kMps) {
+      return at_start_only("MPS sets the compute limit");
+    }
+    if (card.now.memory_limit == card.wanted.memory_limit) continue;
+    if (auto why = memory_cannot_change(card)) return why;
+  }
+  return std::nullopt;
+}
+
+bool grows(const Resize& resize) {
+  return std::ranges::any_of(resize.cards, [](const CardChange& card) {
+    return card.wanted.memory > card.now.memory || card.wanted.compute > card.now.compute;
+  });
+}
+
+std::vector<CardClaim> with_wanted(std::vector<CardClaim> claims,
+                                   const std::vector<Resize>& resizes) {
+  for (CardClaim& claim : claims) {
+    for (const Resize& resize : resizes) {
+      if (claim.pod_uid == resize.claim.pod_uid &&
+          claim.container.container == resize.claim.container) {
+        claim.container = resize.wanted;
+      }
+    }
+  }
+  return claims;
+}
+
+std::string describe_wanted(const Resize& resize) {
+  std::string text = resize.claim.container + ":";
+  for (const GrantedCard& card : resize.wanted.cards) {
+    text += (text.ends_with(':') ? " " : ", ") + to_string(card.memory) + " and " +
+            to_string(card.compute) + " of " + card.uuid;
+  }
+  return text;
+}
+
+}  // namespace tangram::node

@@ -1,0 +1,416 @@
+#include "node/resize/resizer.hpp"
+
+#include "model/grant.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+namespace tangram::node {
+namespace {
+
+using namespace std::chrono_literals;
+using model::ResizeRefusal;
+
+// For what was freed or failed since, as MemoryChecker looks.
+constexpr std::chrono::milliseconds kBetweenLooks = 1s;
+/// A process that compared with the larger limit just before has accounted its memory by then.
+constexpr std::chrono::milliseconds kSettling = 200ms;
+
+std::uint64_t bytes_of(Mebibytes amount) {
+  return static_cast<std::uint64_t>(amount.count()) << 20U;
+}
+
+Error unknown(std::string why) { return fail(Errc::kUnavailable, std::move(why)); }
+
+/// By pod UID, the least revision that its containers have; of pods that have started.
+std::map<std::string, int, std::less<>> least_revisions(const std::vector<JournalEntry>& journal) {
+  std::map<std::string, int, std::less<>> least;
+  for (const JournalEntry& entry : journal) {
+    if (!entry.claim) continue;
+    const auto grant = model::decode_grant(entry.claim->grant);
+    const int revision = grant ? grant->revision : 0;
+    const auto [found, first] = least.emplace(entry.claim->pod_uid, revision);
+    if (!first) found->second = std::min(found->second, revision);
+  }
+  return least;
+}
+
+/// What each pod has of its cards, by UID.
+std::map<std::string, CardRequests, std::less<>> amounts_of(const std::vector<CardClaim>& claims) {
+  std::map<std::string, CardRequests, std::less<>> amounts;
+  for (const CardClaim& claim : claims) {
+    CardRequests& sum = amounts[claim.pod_uid];
+    for (const model::GrantedCard& card : claim.container.cards) {
+      sum = sum + CardRequests{.milli = card.compute, .memory = card.memory};
+    }
+  }
+  return amounts;
+}
+
+CardRequests beyond(const CardRequests& requested, const CardRequests& had) {
+  return {.milli = std::max(requested.milli - had.milli, MilliGpu{}),
+          .memory = std::max(requested.memory - had.memory, Mebibytes{})};
+}
+
+int applied_in(const model::ResizeAnswers& answers, std::string_view pod_uid) {
+  const auto found = answers.find(pod_uid);
+  return found == answers.end() ? 0 : found->second.applied;
+}
+
+/// Of pods that have not started there may be any number: whoever creates a pod may name its node.
+void add_bounded(model::ResizeAnswers& started, const model::ResizeAnswers& not_started) {
+  for (const auto& [uid, answer] : not_started) {
+    if (started.size() < model::kMaxResizeAnswers) started.emplace(uid, answer);
+  }
+  while (started.size() > model::kMaxResizeAnswers) started.erase(std::prev(started.end()));
+}
+
+std::vector<model::Card> cards_of(const CardsNow& now) {
+  std::vector<model::Card> cards;
+  for (const InstalledCard& card : now.inventory.cards) cards.push_back(card.card);
+  return cards;
+}
+
+}  // namespace
+
+Resizer::Resizer(Parts parts)
+    : parts_(std::move(parts)),
+      meter_(parts_.source, parts_.processes, parts_.runtime, parts_.clock),
+      now_{.answers = *parts_.previous, .released = {}} {}
+
+void Resizer::restore() {
+  for (const JournalEntry& entry : parts_.journal.all()) {
+    const auto set = set_limits(entry.name, changeable_cards(entry));
+    if (set || set.error().code == Errc::kNotFound) continue;
+    spdlog::error("pod {}/{} container {}: its memory limits are left as they are: {}",
+                  entry.claim->ns, entry.claim->pod, entry.claim->container, set.error().message);
+  }
+}
+
+void Resizer::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    look();
+    std::unique_lock lock(mutex_);
+    woken_.wait_for(lock, stop, lowered_.empty() ? kBetweenLooks : kSettling,
+                    [&] { return awake_; });
+    awake_ = false;
+  }
+}
+
+void Resizer::wake() {
+  const std::lock_guard lock(mutex_);
+  awake_ = true;
+  woken_.notify_all();
+}
+
+void Resizer::look() {
+  if (!parts_.pods.synced()) return;
+  const std::vector<Resize> due = find_due();
+  const Sight sight = read(due);
+  Refusals refusals;
+  PodResizes former;
+  PodResizes now;
+  bool first = false;
+  {
+    const auto claims = parts_.journal.lock_claims();
+    for (const Resize& resize : due) {
+      Refusal refusal;
+      if (!is_current(resize) || step(resize, sight, refusal) != Step::kRefused) continue;
+      Refusal& of_pod = refusals.try_emplace(resize.claim.pod_uid, refusal).first->second;
+      // The extender takes a revision back for the others.
+      if (of_pod.why == ResizeRefusal::kInUse) of_pod = std::move(refusal);
+    }
+    put_back_all_but(due);
+    now = answer(refusals);
+    const std::lock_guard lock(mutex_);
+    former = std::exchange(now_, now);
+    first = !std::exchange(looked_, true);
+  }
+  report(former.answers, now.answers, refusals);
+  if (first || former != now) parts_.changed();
+}
+
+/// All claims of which the pod has a later revision that counts.
+std::vector<Resize> Resizer::find_due() {
+  std::vector<Resize> due;
+  std::map<std::string, std::string, std::less<>> unvouched;
+  for (const JournalEntry& entry : parts_.journal.all()) {
+    if (!entry.claim) continue;
+    const LocalPodPtr pod = parts_.pods.find(entry.claim->pod_uid);
+    if (!pod || !pod->grant || pod->grant->revision == 0) continue;
+    auto resize = resize_of(entry, pod);
+    if (!resize) continue;
+    if (vouched_no_weaker(pod->grant_text, entry.claim->grant, *parts_.check)) {
+      due.push_back(std::move(*resize));
+      continue;
+    }
+    if (unvouched_[entry.name] != pod->grant_text) report_unvouched(*resize);
+    unvouched.emplace(entry.name, pod->grant_text);
+  }
+  unvouched_ = std::move(unvouched);
+  return due;
+}
+
+Resizer::Sight Resizer::read(const std::vector<Resize>& due) {
+  std::set<std::string> shrunk;
+  std::set<std::string> grown;
+  for (const Resize& resize : due) {
+    for (const CardChange& card : resize.cards) {
+      if (card.lowers_memory()) shrunk.insert(card.now.uuid);
+      if (grows(resize)) grown.insert(card.now.uuid);
+    }
+  }
+  Sight sight{.uses = {}, .orphaned = std::vector<OrphanedMemory>{}};
+  if (!shrunk.empty()) {
+    sight.uses =
+        meter_.read(shrunk, with_wanted(claims_of_present(parts_.pods, parts_.journal), due));
+  }
+  if (!grown.empty()) {
+    sight.orphaned =
+        orphaned_memory(parts_.source, {grown.begin(), grown.end()}, parts_.pods, parts_.processes,
+                        card_claims(parts_.pods, parts_.journal, parts_.processes));
+  }
+  return sight;
+}
+
+/// Neither the container has started again, nor the grant was changed, since find_due().
+bool Resizer::is_current(const Resize& resize) const {
+  const auto entry = parts_.journal.find(resize.allocation);
+  const LocalPodPtr pod = parts_.pods.find(resize.claim.pod_uid);
+  return entry && entry->claim == resize.claim && pod && pod->grant_text == resize.pod->grant_text;
+}
+
+Resizer::Step Resizer::step(const Resize& resize, const Sight& sight, Refusal& refusal) {
+  if (auto final = final_refusal(resize)) {
+    refusal = std::move(*final);
+    return Step::kRefused;
+  }
+  const auto room = check_room(resize, sight);
+  const auto use = room ? check_use(resize, sight) : Result<void>{};
+  if (room && use) {
+    if (!lower(resize)) return Step::kWaits;
+    return record(resize) ? Step::kApplied : Step::kWaits;
+  }
+  put_back(resize.allocation);
+  const Error& error = room ? use.error() : room.error();
+  if (error.code == Errc::kUnavailable) return Step::kWaits;
+  refusal = {.why = room ? ResizeRefusal::kInUse : ResizeRefusal::kNoRoom,
+             .sentence = error.message};
+  return Step::kRefused;
+}
+
+std::optional<Resizer::Refusal> Resizer::final_refusal(const Resize& resize) const {
+  if (auto why = cannot_change(resize)) {
+    return Refusal{.why = ResizeRefusal::kCannotChange, .sentence = std::move(*why)};
+  }
+  const std::lock_guard lock(mutex_);
+  const auto found = now_.answers.find(resize.claim.pod_uid);
+  if (found == now_.answers.end() || found->second.refused != resize.pod->grant->revision ||
+      found->second.why != ResizeRefusal::kNoRoom) {
+    return std::nullopt;
+  }
+  return Refusal{.why = ResizeRefusal::kNoRoom, .sentence = ""};
+}
+
+Result<void> Resizer::check_room(const Resize& resize, const Sight& sight) const {
+  if (!grows(resize)) return {};
+  const CardsPtr cards = parts_.cards();
+  if (!cards->answers) return unknown("the driver does not answer");
+  if (!sight.orphaned) return sight.orphaned.error();
+  std::vector<CardClaim> others = card_claims(parts_.pods, parts_.journal, parts_.processes);
+  std::erase_if(others, [&](const CardClaim& other) {
+    return other.pod_uid == resize.claim.pod_uid &&
+           other.container.container == resize.claim.container;
+  });
+  CardClaim wanted;
+  wanted.pod_uid = resize.claim.pod_uid;
+  wanted.isolation = resize.isolation();
+  wanted.container = resize.wanted;
+  return check_growth(wanted, cards_of(*cards), others, *sight.orphaned);
+}
+
+Result<void> Resizer::check_use(const Resize& resize, const Sight& sight) const {
+  const std::string& container = resize.claim.container;
+  for (const CardChange& card : resize.cards) {
+    if (!card.lowers_memory()) continue;
+    const auto uses = sight.uses.find(card.now.uuid);
+    if (uses == sight.uses.end()) return unknown("the driver does not answer");
+    bool over = std::ranges::any_of(uses->second, [&](const MemoryUse& use) {
+      const bool is_its = use.container == container || use.container.empty();
+      return use.pod_uid == resize.claim.pod_uid && is_its && is_over_limit(use);
+    });
+    if (card.means && *card.means != model::MemoryLimits::kNone) {
+      const auto counted = parts_.limiters.in_use(resize.allocation, *card.means, card.now.uuid);
+      over = over || counted.value_or(0) > bytes_of(card.wanted.memory_limit);
+    }
+    if (!over) continue;
+    return fail(Errc::kInvalidArgument, "container " + container + " uses more memory of card " +
+                                            card.now.uuid +
+                                            " than the smaller share; free some, and it is resized "
+                                            "then, or request what it had before");
+  }
+  return {};
+}
+
+/// Sets the limits that shrink.
+/// @returns whether they have been in force for long enough, at the look of `sight` already
+bool Resizer::lower(const Resize& resize) {
+  std::vector<model::GrantedCard> cards;
+  for (const CardChange& card : resize.cards) {
+    if (card.sets_memory() && card.lowers_memory()) cards.push_back(card.wanted);
+  }
+  if (cards.empty()) return true;
+  const auto found = lowered_.find(resize.allocation);
+  if (found != lowered_.end() && found->second.grant == resize.pod->grant_text) {
+    return parts_.clock.now() - found->second.since >= kSettling;
+  }
+  put_back(resize.allocation);
+  if (auto set = set_limits(resize.allocation, cards); !set) {
+    if (set.error().code != Errc::kNotFound) {
+      spdlog::warn("pod {} waits for its resize: {}", resize.pod->pod.full_name(),
+                   set.error().message);
+    }
+    return false;
+  }
+  lowered_.insert_or_assign(resize.allocation,
+                            Lowered{.grant = resize.pod->grant_text, .since = parts_.clock.now()});
+  return false;
+}
+
+/// In the journal first: until a larger limit is recorded, the room is others' to claim.
+bool Resizer::record(const Resize& resize) {
+  auto entry = parts_.journal.find(resize.allocation);
+  entry->claim->grant = resize.pod->grant_text;
+  if (auto written = parts_.journal.put(*entry); !written) {
+    put_back(resize.allocation);
+    spdlog::error("pod {} is not resized: {}", resize.pod->pod.full_name(),
+                  written.error().message);
+    return false;
+  }
+  lowered_.erase(resize.allocation);
+  const auto set = set_limits(resize.allocation, changeable_cards(*entry));
+  if (!set && set.error().code != Errc::kNotFound) {
+    spdlog::error("pod {} has its former memory limit until it starts again: {}",
+                  resize.pod->pod.full_name(), set.error().message);
+  }
+  spdlog::info("pod {} was resized: {}", resize.pod->pod.full_name(), describe_wanted(resize));
+  report(resize.pod->pod, kube::EventNote::Type::kNormal, "Resized", describe_wanted(resize));
+  return true;
+}
+
+Result<void> Resizer::set_limits(std::string_view allocation,
+                                 const std::vector<model::GrantedCard>& cards) const {
+  if (cards.empty()) return {};
+  return parts_.limiters.change(allocation, model::MemoryLimits::kLibrary, cards);
+}
+
+/// The limits in the journal, in place of smaller ones.
+void Resizer::put_back(const std::string& allocation) {
+  if (lowered_.erase(allocation) == 0) return;
+  const auto entry = parts_.journal.find(allocation);
+  if (!entry) return;
+  if (auto set = set_limits(allocation, changeable_cards(*entry)); !set) {
+    spdlog::warn("{}: its memory limits stay lowered: {}", allocation, set.error().message);
+  }
+}
+
+/// Of a revision that was withdrawn.
+void Resizer::put_back_all_but(const std::vector<Resize>& due) {
+  std::set<std::string> names;
+  for (const auto& [name, lowered] : lowered_) names.insert(name);
+  for (const Resize& resize : due) names.erase(resize.allocation);
+  for (const std::string& name : names) put_back(name);
+}
+
+PodResizes Resizer::answer(const Refusals& refusals) const {
+  const model::ResizeAnswers before = published();
+  const auto least = least_revisions(parts_.journal.all());
+  auto amounts = amounts_of(claims_of_present(parts_.pods, parts_.journal));
+  PodResizes now;
+  model::ResizeAnswers not_started;
+  for (const LocalPodPtr& pod : parts_.pods.all()) {
+    const std::string& uid = pod->pod.uid;
+    const int revision = pod->grant ? pod->grant->revision : 0;
+    const auto claimed = least.find(uid);
+    const bool started = claimed != least.end();
+    const int applied = started ? claimed->second : std::max(revision, applied_in(before, uid));
+    if (revision == 0 && applied == 0) continue;
+    model::ResizeAnswer answer{.applied = applied, .refused = 0, .why = {}};
+    const auto refused = refusals.find(uid);
+    if (refused != refusals.end() && revision > applied) {
+      answer.refused = revision;
+      answer.why = refused->second.why;
+    }
+    if (applied > 0) now.released = now.released + beyond(pod->requests, amounts[uid]);
+    (started ? now.answers : not_started).emplace(uid, answer);
+  }
+  add_bounded(now.answers, not_started);
+  return now;
+}
+
+void Resizer::report(const model::ResizeAnswers& former, const model::ResizeAnswers& now,
+                     const Refusals& refusals) {
+  for (const auto& [uid, answer] : now) {
+    const auto found = former.find(uid);
+    const model::ResizeAnswer before =
+        found == former.end() ? model::ResizeAnswer{} : found->second;
+    const bool refused =
+        answer.refused > 0 && (answer.refused != before.refused || answer.why != before.why);
+    {
+      const std::lock_guard lock(mutex_);
+      if (answer.applied > before.applied) ++counts_.applied;
+      if (refused) ++counts_.refused.at(static_cast<std::size_t>(*answer.why));
+    }
+    const LocalPodPtr pod = refused ? parts_.pods.find(uid) : nullptr;
+    if (!pod) continue;
+    const std::string& sentence = refusals.find(uid)->second.sentence;
+    spdlog::warn("pod {} is not resized: {}", pod->pod.full_name(), sentence);
+    report(pod->pod, kube::EventNote::Type::kWarning, "ResizeRefused", sentence);
+  }
+}
+
+void Resizer::report(const NodePod& pod, kube::EventNote::Type type, std::string reason,
+                     std::string note) const {
+  parts_.report_event(kube::EventNote{.kind = "Pod",
+                                      .ns = pod.ns,
+                                      .name = pod.name,
+                                      .uid = pod.uid,
+                                      .type = type,
+                                      .reason = std::move(reason),
+                                      .action = "Resizing",
+                                      .note = std::move(note)});
+}
+
+void Resizer::report_unvouched(const Resize& resize) {
+  const std::string note =
+      "the pod's grant was changed by someone whose signature does not count here, which has no "
+      "effect";
+  spdlog::warn("pod {}: {}", resize.pod->pod.full_name(), note);
+  report(resize.pod->pod, kube::EventNote::Type::kWarning, "ResizeRefused", note);
+}
+
+std::optional<PodResizes> Resizer::state() const {
+  const std::lock_guard lock(mutex_);
+  return looked_ ? std::optional(now_) : std::nullopt;
+}
+
+int Resizer::applied_revision(std::string_view pod_uid) const {
+  const std::lock_guard lock(mutex_);
+  return applied_in(now_.answers, pod_uid);
+}
+
+model::ResizeAnswers Resizer::published() const {
+  const std::lock_guard lock(mutex_);
+  return now_.answers;
+}
+
+Resizer::Counts Resizer::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+}  // namespace tangram::node

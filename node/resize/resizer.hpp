@@ -1,0 +1,159 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/required.hpp"
+#include "kube/event_series.hpp"
+#include "model/resizes.hpp"
+#include "node/audit/memory_meter.hpp"
+#include "node/pods/pod_requests.hpp"
+#include "node/resize/resize_check.hpp"
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tangram::node {
+
+/// What the Node says of pods whose grant was revised.
+struct PodResizes {
+  model::ResizeAnswers answers;
+  /// What the pods' resources request beyond what they have: Kubernetes cannot change those
+  /// requests in a running pod.
+  CardRequests released;
+  friend bool operator==(const PodResizes&, const PodResizes&) = default;
+};
+
+/// Holds running containers to later revisions of their pods' grants, and answers for each pod how
+/// far it has come.
+///
+/// For each allocation in the journal, at each look:
+///
+///     later revision ── it cannot be changed, no room, or more in use ──> refused
+///           │                                                                ^
+///           │ memory limits that shrink are set           more is in use:    │
+///           v                                             the old limits again
+///       lowered ── after 200 ms, compared again ─────────────────────────────┘
+///           │
+///           v
+///       recorded in the journal: applied ──> memory limits that grow are set
+///
+/// The limits of a running container are never above what the journal says, and what others get is
+/// decided by the journal. So the agent may end between any two steps: restore() sets the limits by
+/// the journal, and what is not recorded begins anew. A smaller limit is in force before the memory
+/// in use is compared with it, for else the container could take more in between; it is compared
+/// before the limit is set, too, so that a container that uses more is not disturbed every second.
+///
+/// Refused for what is in use is decided anew at each look. The other refusals of a revision are
+/// final, across restarts, too: the extender takes it back.
+///
+/// What counts: a revision that model::revises() the claim's grant and vouched_no_weaker(). An
+/// older grant, or another one, has no effect.
+///
+/// Threads: run() and look() on one, the rest from any. Holds Journal::lock_claims() while it
+/// decides and records, but not during calls of the driver or the runtime.
+class Resizer {
+ public:
+  struct Parts {
+    const PodSource& pods;
+    Journal& journal;
+    MemoryLimiters& limiters;
+    CardSource& source;
+    const Processes& processes;
+    ContainerRuntime* runtime;  ///< null = none
+    std::function<CardsPtr()> cards;
+    /// Whose signature a grant's text carries; empty = no keys.
+    Required<model::SignatureCheck> check;
+    /// The answers that an earlier agent has published. Without them, if the API server was down at
+    /// the start, a grant of before a resize counts for a pod that has not started yet.
+    Required<model::ResizeAnswers> previous;
+    /// Called after state() has changed.
+    Required<std::function<void()>> changed;
+    Required<std::function<void(kube::EventNote)>> report_event;
+    const Clock& clock;
+  };
+  explicit Resizer(Parts parts);
+
+  /// Sets the memory limits of all started containers by the journal. Before run().
+  void restore();
+
+  /// Looks every second, and soon after wake(), until the end.
+  void run(const std::stop_token& stop);
+  void wake();
+  /// Applies what can be applied now. Nothing until all pods are known.
+  void look();
+
+  /// Nothing until the first look.
+  [[nodiscard]] std::optional<PodResizes> state() const;
+  /// As published for the pod; 0 = none.
+  [[nodiscard]] int applied_revision(std::string_view pod_uid) const;
+
+  struct Counts {
+    std::uint64_t applied = 0;                                               ///< revisions of pods
+    std::array<std::uint64_t, model::kResizeRefusalNames.size()> refused{};  ///< by reason
+  };
+  [[nodiscard]] Counts counts() const;
+
+ private:
+  /// What a look reads without the lock.
+  struct Sight {
+    std::map<std::string, std::vector<MemoryUse>> uses;  ///< as once all is applied; by card
+    Result<std::vector<OrphanedMemory>> orphaned;
+  };
+  struct Refusal {
+    model::ResizeRefusal why = model::ResizeRefusal::kInUse;
+    std::string sentence;
+  };
+  /// Of an allocation whose smaller limits are in force and not recorded.
+  struct Lowered {
+    std::string grant;  ///< that they are of
+    TimePoint since;
+  };
+  enum class Step { kWaits, kRefused, kApplied };
+  using Refusals = std::map<std::string, Refusal, std::less<>>;  ///< by pod UID
+
+  [[nodiscard]] std::vector<Resize> find_due();
+  Sight read(const std::vector<Resize>& due);
+  [[nodiscard]] bool is_current(const Resize& resize) const;
+  Step step(const Resize& resize, const Sight& sight, Refusal& refusal);
+  [[nodiscard]] std::optional<Refusal> final_refusal(const Resize& resize) const;
+  [[nodiscard]] Result<void> check_room(const Resize& resize, const Sight& sight) const;
+  [[nodiscard]] Result<void> check_use(const Resize& resize, const Sight& sight) const;
+  bool lower(const Resize& resize);
+  bool record(const Resize& resize);
+  Result<void> set_limits(std::string_view allocation,
+                          const std::vector<model::GrantedCard>& cards) const;
+  void put_back(const std::string& allocation);
+  void put_back_all_but(const std::vector<Resize>& due);
+  [[nodiscard]] model::ResizeAnswers published() const;
+  [[nodiscard]] PodResizes answer(const Refusals& refusals) const;
+  void report(const model::ResizeAnswers& former, const model::ResizeAnswers& now,
+              const Refusals& refusals);
+  void report(const NodePod& pod, kube::EventNote::Type type, std::string reason,
+              std::string note) const;
+  void report_unvouched(const Resize& resize);
+
+  const Parts parts_;
+  // Of run()'s thread.
+  MemoryMeter meter_;
+  std::map<std::string, Lowered, std::less<>> lowered_;        ///< by allocation
+  std::map<std::string, std::string, std::less<>> unvouched_;  ///< reported texts by allocation
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any woken_;
+  // Under mutex_.
+  bool awake_ = false;
+  bool looked_ = false;
+  PodResizes now_;
+  Counts counts_;
+};
+
+}  // namespace tangram::node

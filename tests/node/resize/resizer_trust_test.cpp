@@ -1,0 +1,113 @@
+// Which revisions count.
+
+#include "base/base64.hpp"
+#include "base/ed25519.hpp"
+#include "base/file.hpp"
+#include "kube/grant_keys.hpp"
+#include "tests/node/resize/resize_rig.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::node {
+namespace {
+
+using model::ResizeAnswer;
+
+/// An agent that knows the extender's key, and does not require it.
+class ResizerTrustTest : public ::testing::Test {
+ protected:
+  ResizerTrustTest() { know(extender); }
+  void know(const SigningKey& key) {
+    ASSERT_TRUE(replace_file(rig.folder.path() + "/grant.pub", key.verifying_key().to_pem()));
+    keys = *kube::GrantKeys::open({.known = rig.folder.path() + "/grant.pub"});
+    rig.check = kube::signature_check(*keys, false);
+    rig.reads = rig.check;
+    rig.boot();
+  }
+  static model::Signer by(const SigningKey& key) {
+    return [key](std::string_view text) { return base64_encode(key.sign(text)); };
+  }
+
+  ResizeRig rig;
+  const SigningKey extender = SigningKey::generate();
+  const SigningKey other = SigningKey::generate();
+  std::unique_ptr<kube::GrantKeys> keys;
+  const model::Grant first = ResizeRig::grant("a", 0, {share(8192, 500)});
+  const model::Grant second = ResizeRig::grant("a", 1, {share(4096, 250)});
+  const model::Grant larger = ResizeRig::grant("a", 2, {share(16'384, 900)});
+};
+
+TEST_F(ResizerTrustTest, ASignedRevisionOfASignedGrantCounts) {
+  rig.run("a", first, "library", by(extender));
+  rig.annotate("a", second, by(extender));
+  rig.look_twice();
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}}));
+}
+
+TEST_F(ResizerTrustTest, AForgedRevisionOfASignedGrantHasNoEffect) {
+  rig.run("a", first, "library", by(extender));
+  for (const model::Signer& forger : {model::Signer(), by(other)}) {
+    rig.annotate("a", larger, forger);
+    rig.look_twice();
+    EXPECT_EQ(rig.limit("a.main"), 8192);
+    EXPECT_EQ(rig.card_in_journal("a.main"), share(8192, 500));
+    EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 0, {}}));
+  }
+  EXPECT_EQ(rig.events.size(), 2U) << "one for each, however often the agent looks";
+}
+
+TEST_F(ResizerTrustTest, AnUnsignedGrantMayHaveAnUnsignedRevision) {
+  rig.run("a", first);
+  rig.annotate("a", second);
+  rig.look_twice();
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}}));
+}
+
+TEST_F(ResizerTrustTest, AfterItsKeyWasRetiredAGrantIsStillReplacedBySignedOnesOnly) {
+  rig.run("a", first, "library", by(extender));
+  know(other);
+  rig.annotate("a", larger);
+  rig.look();
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 0, {}}));
+  rig.annotate("a", second, by(other));
+  rig.look_twice();
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}}));
+}
+
+TEST_F(ResizerTrustTest, WithoutKeysAllTextsAreTheSame) {
+  rig.check = {};
+  rig.reads = {};
+  rig.boot();
+  rig.run("a", first, "library", by(extender));
+  rig.annotate("a", second, by(other));
+  rig.look_twice();
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}}));
+}
+
+TEST_F(ResizerTrustTest, AnOlderLargerGrantThatIsReplayedHasNoEffect) {
+  rig.run("a", first, "library", by(extender));
+  rig.annotate("a", second, by(extender));
+  rig.look_twice();
+  for (const bool restarted : {false, true}) {
+    if (restarted) rig.boot();
+    rig.annotate("a", first, by(extender));
+    rig.look_twice();
+    EXPECT_EQ(rig.limit("a.main"), 4096) << restarted;
+    EXPECT_EQ(rig.card_in_journal("a.main"), share(4096, 250)) << restarted;
+    EXPECT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}})) << restarted;
+  }
+}
+
+TEST_F(ResizerTrustTest, AGrantThatCannotBeReadLeavesTheAnswer) {
+  rig.run("a", first);
+  rig.annotate("a", second);
+  rig.look_twice();
+  model::Grant copied = second;
+  copied.pod_uid = "uid-b";
+  rig.annotate("a", copied);
+  rig.look();
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}}));
+}
+
+}  // namespace
+}  // namespace tangram::node

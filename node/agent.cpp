@@ -22,6 +22,7 @@
 #include "node/publish/node_publisher.hpp"
 #include "node/publish/other_drivers.hpp"
 #include "node/publish/other_plugins.hpp"
+#include "node/resize/resizer.hpp"
 #include "node/slot_count.hpp"
 #include "node/time_leases.hpp"
 
@@ -76,8 +77,13 @@ GrantKeysPtr open_grant_keys(const Settings& settings) {
 }  // namespace
 
 struct Agent::Impl {
+  /// What an earlier agent has published in the Node.
+  struct Previous {
+    std::vector<model::Card> cards;
+    model::ResizeAnswers resizes;
+  };
   Impl(Settings given, Parts outside, Journal opened, GrantKeysPtr keys, NamePath path,
-       std::vector<model::Card> previous)
+       Previous previous)
       : settings(std::move(given)),
         parts(std::move(outside)),
         name_path(path),
@@ -85,7 +91,7 @@ struct Agent::Impl {
         grant_keys(std::move(keys)),
         events(parts.api, parts.reporter, parts.clock),
         source(open_cards(settings)),
-        watcher(*source, watcher_options(settings, std::move(previous)), parts.clock,
+        watcher(*source, watcher_options(settings, std::move(previous.cards)), parts.clock,
                 [this] { cards_changed(); }),
         pods(parts.api,
              {.node = settings.node,
@@ -125,6 +131,7 @@ struct Agent::Impl {
     open_runtime();
     library_checker.emplace(library_parts());
     memory_checker.emplace(memory_parts());
+    resizer.emplace(resizer_parts(std::move(previous.resizes)));
   }
 
   ContainerStarter::Parts starter_parts() {
@@ -146,7 +153,7 @@ struct Agent::Impl {
                   time_leases.changed();
                   if (device_checker) device_checker->started();
                 },
-            .applied_revision = [](std::string_view) { return 0; },
+            .applied_revision = [this](auto uid) { return resizer->applied_revision(uid); },
             .clock = parts.clock};
   }
 
@@ -198,11 +205,32 @@ struct Agent::Impl {
             .clock = parts.clock};
   }
 
+  Resizer::Parts resizer_parts(model::ResizeAnswers previous) {
+    model::SignatureCheck check;
+    if (grant_keys) check = [this](std::string_view text) { return grant_keys->check(text); };
+    return {.pods = pods,
+            .journal = journal,
+            .limiters = memory_limiters,
+            .source = *source,
+            .processes = processes,
+            .runtime = runtime ? &*runtime : nullptr,
+            .cards = [this] { return watcher.now(); },
+            .check = std::move(check),
+            .previous = std::move(previous),
+            .changed =
+                [this] {
+                  publisher.changed();
+                  time_leases.changed();
+                },
+            .report_event = event_reporter(),
+            .clock = parts.clock};
+  }
+
   NodePublisher::Parts publisher_parts() {
     return {.api = parts.api,
             .clock = parts.clock,
             .cards = [this] { return known_cards(); },
-            .requested = [this] { return pods.requested(); },
+            .pods = [this] { return node_pods(); },
             .other_owners = [this] { return other_owners(); },
             .report_event = event_reporter()};
   }
@@ -237,6 +265,7 @@ struct Agent::Impl {
       spdlog::info("wrote {} missing CDI specs of running pods again", restored);
     }
     memory_limiters.resume(started_means(journal.all()));
+    resizer->restore();
     update_slots();
     if (name_path == NamePath::kEnvironment) report_variable();
     run([this](const std::stop_token& stop) { pod_reflector.run(stop); });
@@ -248,6 +277,7 @@ struct Agent::Impl {
     run([this](const std::stop_token& stop) { memory_checker->run(stop); });
     if (settings.time_lease) run([this](const std::stop_token& stop) { time_leases.run(stop); });
     run([this](const std::stop_token& stop) { library_checker->run(stop); });
+    run([this](const std::stop_token& stop) { resizer->run(stop); });
     if (device_checker) {
       run([this](const std::stop_token& stop) { device_checker->run(stop); });
     }
@@ -304,6 +334,15 @@ struct Agent::Impl {
     return polled && known ? cards : nullptr;
   }
 
+  std::optional<NodePods> node_pods() {
+    const auto requested = pods.requested();
+    auto resizes = resizer->state();
+    if (!requested || !resizes) return std::nullopt;
+    return NodePods{.requested = *requested,
+                    .released = resizes->released,
+                    .resizes = std::move(resizes->answers)};
+  }
+
   std::optional<OtherOwners> other_owners() {
     auto resources = other_plugins.in_use();
     auto drivers = other_drivers.published();
@@ -311,15 +350,16 @@ struct Agent::Impl {
     return OtherOwners{std::move(*resources), std::move(*drivers)};
   }
 
+  void pods_changed() {
+    resizer->wake();
+    publisher.changed();
+    time_leases.changed();
+  }
+
   void cards_changed() {
     polled = true;
     update_slots();
     publisher.changed();
-  }
-
-  void pods_changed() {
-    publisher.changed();
-    time_leases.changed();
   }
 
   /// Of the pods' grants. The grant with which a container was admitted stays valid even if its key
@@ -404,6 +444,7 @@ struct Agent::Impl {
     if (device_checker) now.device_checks = device_checker->counts();
     now.memory_checks = memory_checker->state();
     now.library_checks = library_checker->state();
+    now.resizes = resizer->counts();
     if (grant_keys) now.grant_keys = grant_keys->state();
     now.signed_grants_required = settings.require_signed_grants;
     now.registrations = registrar.registrations();
@@ -438,8 +479,10 @@ struct Agent::Impl {
   CdiFolder cdi;
   std::optional<CriRuntime> runtime;
   std::optional<DeviceChecker> device_checker;
-  std::optional<LibraryChecker> library_checker;  ///< the same
-  std::optional<MemoryChecker> memory_checker;    ///< always; made after what it uses
+  // Always; made after what they use.
+  std::optional<LibraryChecker> library_checker;
+  std::optional<MemoryChecker> memory_checker;
+  std::optional<Resizer> resizer;
   ContainerStarter starter;
   lease::CardLeases card_leases;  ///< used by time_leases
   TimeLeases time_leases;
@@ -462,10 +505,10 @@ Result<std::unique_ptr<Agent>> Agent::create(Settings settings, Parts parts) {
   auto journal = Journal::open(settings.state_dir + "/allocations");
   if (!journal) return journal.error();
   auto keys = open_grant_keys(settings);
-  std::vector<model::Card> previous;
+  Impl::Previous previous;
   const auto node = read_own_node(parts.api, settings.node, kReadNodeLimit);
   if (node) {
-    previous = previous_cards(*node);
+    previous = {.cards = previous_cards(*node), .resizes = previous_resizes(*node)};
   } else if (node.error().code == Errc::kNotFound) {
     return fail(Errc::kUnavailable, "there is no node " + settings.node +
                                         "; is --node-name the name of this machine's Node?");

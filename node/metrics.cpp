@@ -2,6 +2,7 @@
 
 #include "base/metric_family.hpp"
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
@@ -177,6 +178,19 @@ void add_device_checks(const Readings& now, MetricFamilies& all) {
       .into(all);
 }
 
+void add_resizes(const Readings& now, MetricFamilies& all) {
+  MetricFamily resizes = MetricFamily::counter(
+      "tangram_node_resizes_total",
+      "Revisions of grants of this node's pods, by result: applied, or why not: in-use (the "
+      "containers use more), no-room, cannot-change (while the container runs).");
+  resizes.add({{"result", "applied"}}, now.resizes.applied);
+  for (std::size_t why = 0; why < now.resizes.refused.size(); ++why) {
+    resizes.add({{"result", std::string(model::kResizeRefusalNames.at(why))}},
+                now.resizes.refused.at(why));
+  }
+  resizes.into(all);
+}
+
 void add_memory_checks(const Readings& now, MetricFamilies& all) {
   MetricFamily over = MetricFamily::gauge(
       "tangram_node_container_memory_over_limit_bytes",
@@ -238,6 +252,7 @@ MetricFamilies NodeMetrics::Collect() const {
   add_device_checks(now, all);
   add_memory_checks(now, all);
   add_library_checks(now, all);
+  add_resizes(now, all);
   add_grant_keys(now, all);
   return all;
 }

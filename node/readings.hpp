@@ -10,6 +10,7 @@
 #include "node/container/starter.hpp"
 #include "node/isolation/enforcers.hpp"
 #include "node/pods/local_pods.hpp"
+#include "node/resize/resizer.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -62,6 +63,7 @@ struct Readings {
   DeviceChecker::Counts device_checks;
   MemoryChecker::State memory_checks;
   LibraryChecker::State library_checks;
+  Resizer::Counts resizes;
   kube::GrantKeys::State grant_keys;  ///< no known key = signatures are not checked
   bool signed_grants_required = false;
   std::uint64_t registrations = 0;

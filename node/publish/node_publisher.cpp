@@ -141,10 +141,10 @@ NodePublisher::Turn NodePublisher::take_turn() {
     node = node_;
   }
   const CardsPtr cards = parts_.cards();
-  const auto requested = parts_.requested();
+  const auto pods = parts_.pods();
   const auto other_owners = parts_.other_owners();
-  if (!node || !cards || !requested || !other_owners) return Turn::kNothingToDo;
-  const auto record = record_of(*cards, *node, *requested, *other_owners, settings_.record);
+  if (!node || !cards || !pods || !other_owners) return Turn::kNothingToDo;
+  const auto record = record_of(*cards, *node, *pods, *other_owners, settings_.record);
   if (!record) {
     spdlog::error("node {}: {}", settings_.node, record.error().message);
     const std::lock_guard lock(mutex_);
@@ -182,7 +182,7 @@ NodePublisher::Turn NodePublisher::write(std::string_view subresource, std::stri
   }
   if (taken) {
     spdlog::info("node {}: published {}", settings_.node,
-                 subresource.empty() ? "cards and labels" : "capacities");
+                 subresource.empty() ? "cards, labels and resizes" : "capacities");
     see(std::move(response->body));
     return Turn::kWrote;
   }

@@ -26,7 +26,7 @@ struct PublisherSettings {
   RecordSettings record;
 };
 
-/// Publishes cards, labels and capacities in the agent's own Node.
+/// Publishes cards, labels, capacities and resizes of pods in the agent's own Node.
 ///
 /// Level-triggered: it watches the Node, compares it with the record, and writes the difference,
 /// whatever caused it: kubelet, which zeroes capacities, an operator, a new Node, or changed cards.
@@ -41,8 +41,8 @@ class NodePublisher final : private kube::WholeListSink {
     /// The cards as they are; null = not known yet, and nothing is written. Called on the
     /// publisher's thread, as the next three.
     std::function<CardsPtr()> cards;
-    /// The requests of all pods that are bound to the node; nothing = not known yet.
-    std::function<std::optional<CardRequests>()> requested;
+    /// Nothing = not known yet.
+    std::function<std::optional<NodePods>()> pods;
     /// Nothing = not known yet.
     Required<std::function<std::optional<OtherOwners>()>> other_owners;
     /// Takes an event about the Node; must not block.

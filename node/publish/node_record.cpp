@@ -133,14 +133,13 @@ std::string model_label(const std::vector<model::Card>& cards) {
                                                        : std::string(kMixed);
 }
 
-NodeRecord::Capacity capacity(const std::vector<model::Card>& cards,
-                              const CardRequests& requested) {
-  NodeRecord::Capacity sum;
+NodeRecord::Capacity capacity(const std::vector<model::Card>& cards, const NodePods& pods) {
+  NodeRecord::Capacity sum{.milli = pods.released.milli, .memory = pods.released.memory};
   for (const model::Card& card : cards) {
     sum.milli += card.compute;
     sum.memory += card.memory;
   }
-  return {std::max(sum.milli, requested.milli), std::max(sum.memory, requested.memory)};
+  return {std::max(sum.milli, pods.requested.milli), std::max(sum.memory, pods.requested.memory)};
 }
 
 bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
@@ -160,6 +159,12 @@ bool lists(const std::optional<std::string>& annotation, const std::vector<model
   if (!annotation) return false;
   const auto listed = model::decode_cards(*annotation);
   return listed && *listed == cards;
+}
+
+bool says(const std::optional<std::string>& annotation, const model::ResizeAnswers& resizes) {
+  if (!annotation) return resizes.empty();
+  const auto said = model::decode_resizes(*annotation);
+  return !resizes.empty() && said && *said == resizes;
 }
 
 /// Compares values: the API server may return "4k" for "4000".
@@ -215,9 +220,13 @@ std::vector<model::Card> previous_cards(const OwnNode& node) {
   return std::move(*cards);
 }
 
-Result<NodeRecord> record_of(const CardsNow& now, const OwnNode& node,
-                             const CardRequests& requested, const OtherOwners& others,
-                             const RecordSettings& settings) {
+model::ResizeAnswers previous_resizes(const OwnNode& node) {
+  auto resizes = model::decode_resizes(node.resizes.value_or(""));
+  return resizes ? std::move(*resizes) : model::ResizeAnswers{};
+}
+
+Result<NodeRecord> record_of(const CardsNow& now, const OwnNode& node, const NodePods& pods,
+                             const OtherOwners& others, const RecordSettings& settings) {
   std::vector<model::Card> cards;
   cards.reserve(now.inventory.cards.size());
   for (const InstalledCard& installed : now.inventory.cards) cards.push_back(installed.card);
@@ -233,7 +242,8 @@ Result<NodeRecord> record_of(const CardsNow& now, const OwnNode& node,
   }
   record.cards = std::move(*listed);
   record.model_label = model_label(record.cards);
-  if (settings.aggregates) record.capacity = capacity(record.cards, requested);
+  if (settings.aggregates) record.capacity = capacity(record.cards, pods);
+  record.resizes = pods.resizes;
   return record;
 }
 
@@ -246,14 +256,22 @@ std::optional<std::string> metadata_patch(const OwnNode& node, const NodeRecord&
   };
   set(model::kGpuLabel, node.gpu_label, any ? Text("true") : std::nullopt);
   set(model::kModelLabel, node.model_label, any ? Text(record.model_label) : std::nullopt);
-  const bool same_cards = lists(node.cards, record.cards);
-  if (same_cards && labels.empty()) return std::nullopt;
+  Changes annotations;
+  if (!lists(node.cards, record.cards)) {
+    annotations.emplace_back(model::kCardsAnnotation, model::encode_cards(record.cards));
+  }
+  if (!says(node.resizes, record.resizes)) {
+    annotations.emplace_back(model::kResizesAnnotation,
+                             record.resizes.empty() ? Text() : encode_resizes(record.resizes));
+  }
+  if (annotations.empty() && labels.empty()) return std::nullopt;
   std::string patch;
   json::Writer out(patch);
   out.begin_object().key("metadata").begin_object().member("uid", node.uid);
-  if (!same_cards) {
+  if (!annotations.empty()) {
     out.key("annotations").begin_object();
-    out.member(model::kCardsAnnotation, model::encode_cards(record.cards)).end_object();
+    write(out, annotations);
+    out.end_object();
   }
   if (!labels.empty()) {
     out.key("labels").begin_object();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "model/resizes.hpp"
 #include "node/cards/card_source.hpp"
 #include "node/pods/pod_requests.hpp"
 #include "node/publish/other_drivers.hpp"
@@ -54,30 +55,42 @@ struct OtherOwners {
   friend bool operator==(const OtherOwners&, const OtherOwners&) = default;
 };
 
+/// What the Node says of its pods.
+struct NodePods {
+  CardRequests requested = {};  ///< by all pods that are bound to the node
+  /// Of that, what pods do not have any more since they were resized: their resources still request
+  /// it, since Kubernetes cannot change that.
+  CardRequests released = {};
+  model::ResizeAnswers resizes = {};
+};
+
 /// The desired contents of the Node.
 struct NodeRecord {
   std::vector<model::Card> cards;
   std::string model_label;  ///< empty = no cards: neither label
-  /// Of all installed cards, including unhealthy and cordoned ones, and never less than running
-  /// pods request: a restarting kubelet admits running pods again, and kills those that do not fit.
+  /// Of all installed cards, including unhealthy and cordoned ones, with what resized pods have
+  /// released, and never less than running pods request: a restarting kubelet admits running pods
+  /// again, and kills those that do not fit.
   struct Capacity {
     MilliGpu milli;
     Mebibytes memory;
     friend bool operator==(const Capacity&, const Capacity&) = default;
   };
-  std::optional<Capacity> capacity;  ///< nothing = neither resource
-  std::vector<Notice> notices;       ///< in order
+  std::optional<Capacity> capacity;   ///< nothing = neither resource
+  std::vector<Notice> notices;        ///< in order
+  model::ResizeAnswers resizes = {};  ///< empty = no annotation
 };
 
-/// @param requested  by all pods that are bound to the node
 /// @returns kInvalidArgument if the cards annotation cannot represent a card
-Result<NodeRecord> record_of(const CardsNow& now, const OwnNode& node,
-                             const CardRequests& requested, const OtherOwners& others,
-                             const RecordSettings& settings);
+Result<NodeRecord> record_of(const CardsNow& now, const OwnNode& node, const NodePods& pods,
+                             const OtherOwners& others, const RecordSettings& settings);
 
 /// The cards in the Node, as record_of() was given them before the agent's restart. None if they
 /// cannot be read.
 [[nodiscard]] std::vector<model::Card> previous_cards(const OwnNode& node);
+
+/// What is published of resizes. None if it cannot be read.
+[[nodiscard]] model::ResizeAnswers previous_resizes(const OwnNode& node);
 
 /// A card model as a label's value: at most 63 characters, letters and digits at both ends, only
 /// those and "-_." between; "NVIDIA A100" is "NVIDIA-A100".

@@ -21,6 +21,7 @@ auto optional_text(std::optional<std::string>& into) {
 void read_metadata(json::Reader& in, OwnNode& node) {
   const auto annotations = [&](json::Reader&) {
     json::read_members(in, model::kCardsAnnotation, optional_text(node.cards),
+                       model::kResizesAnnotation, optional_text(node.resizes),
                        model::kCordonAnnotation, node.cordon);
   };
   const auto labels = [&](json::Reader&) {
@@ -64,7 +65,8 @@ Result<OwnNode> decode_own_node(std::string text) {
            {{"name"},
             {"uid"},
             {"resourceVersion"},
-            {"annotations", {{model::kCardsAnnotation}, {model::kCordonAnnotation}}},
+            {"annotations",
+             {{model::kCardsAnnotation}, {model::kResizesAnnotation}, {model::kCordonAnnotation}}},
             {"labels", {{model::kGpuLabel}, {model::kModelLabel}}}}},
           {"status",
            {{"capacity"}, {"nodeInfo", {{"kubeletVersion"}, {"containerRuntimeVersion"}}}}}}};

@@ -24,9 +24,10 @@ struct NodeSoftware {
 struct OwnNode {
   std::string name;
   std::string uid;
-  std::string version;               ///< metadata.resourceVersion
-  std::optional<std::string> cards;  ///< kCardsAnnotation
-  std::string cordon;                ///< kCordonAnnotation; empty = not there
+  std::string version;                      ///< metadata.resourceVersion
+  std::optional<std::string> cards;         ///< kCardsAnnotation
+  std::optional<std::string> resizes = {};  ///< kResizesAnnotation
+  std::string cordon;                       ///< kCordonAnnotation; empty = not there
   std::optional<std::string> gpu_label;
   std::optional<std::string> model_label;
   std::optional<KubeQuantity> milli;   ///< status.capacity of kMilliResource

@@ -95,6 +95,8 @@ TEST_F(AgentPolicyTest, AllThatTheAgentWrites) {
       {"no labels",
        R"({"metadata":{"labels":{"tangram.dev/gpu":null,"tangram.dev/gpu-model":null}}})", ""},
       {"no cards", R"({"metadata":{"annotations":{"tangram.dev/cards":null}}})", ""},
+      {"resizes",
+       R"({"metadata":{"annotations":{"tangram.dev/resizes":"{\"version\":1,\"pods\":{}}"}}})", ""},
       {"capacities",
        R"({"status":{"capacity":{"tangram.dev/gpu-milli":"8000","tangram.dev/gpu-mem-mib":"655360"}}})",
        "", "/status"},
@@ -107,7 +109,9 @@ TEST_F(AgentPolicyTest, AllThatTheAgentWrites) {
 
 TEST_F(AgentPolicyTest, NothingElseOfItsOwnNode) {
   const std::string labels = "an agent may change only the labels tangram.dev/gpu and";
-  const std::string annotations = "an agent may change only the annotation tangram.dev/cards";
+  const std::string annotations =
+      "an agent may change only the annotations tangram.dev/cards and "
+      "tangram.dev/resizes";
   const std::string capacities =
       "an agent may change only the capacities tangram.dev/gpu-milli and";
   const std::string status = "an agent may change only capacities in a Node's status";

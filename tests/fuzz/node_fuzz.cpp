@@ -18,7 +18,8 @@ node::CardsNow listed_by(const node::OwnNode& own) {
 
 /// The agent writes until the node says what it should: so once written, it must say that.
 void check(const std::string& text, const node::OwnNode& own) {
-  const auto record = node::record_of(listed_by(own), own, {}, {}, {});
+  const auto record =
+      node::record_of(listed_by(own), own, {.resizes = node::previous_resizes(own)}, {}, {});
   if (!record) return;
   auto doc = kube::JsonDoc::parse(text);
   if (!doc) return;  // wrong in what is passed over

@@ -3,14 +3,18 @@
 #include "base/base64.hpp"
 #include "base/ed25519.hpp"
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "http/client.hpp"
 #include "kube/client.hpp"
 #include "kube/local/api.hpp"
 #include "model/cards.hpp"
 #include "model/grant_reading.hpp"
+#include "node/cards/file_source.hpp"
 #include "node/publish/node_record.hpp"
 #include "node/publish/own_node.hpp"
 #include "node/vendor/nvidia/nvidia.hpp"
+#include "node/vendor/nvidia/stand_in/library_limiter.hpp"
+#include "shim/page_files.hpp"
 #include "tests/node/kubelet/fake_kubelet.hpp"
 #include "tests/node/kubelet/fake_runtime.hpp"
 #include "tests/testing/eventually.hpp"
@@ -44,6 +48,64 @@ class ApiWithSlices final : public testing::PassingApi {
   std::string slices;  ///< a list; "" = it has no such objects
 };
 
+/// A card of a file, on which a library limits memory.
+class LibraryCards final : public CardSource {
+ public:
+  explicit LibraryCards(const std::string& file) : file_(file) {}
+  Result<Inventory> inventory() override {
+    auto inventory = file_.inventory();
+    if (!inventory) return inventory;
+    for (InstalledCard& card : inventory->cards) {
+      card.memory_means.add(model::MemoryLimits::kLibrary);
+    }
+    return inventory;
+  }
+  Result<std::vector<Fault>> wait_for_faults(std::chrono::milliseconds limit) override {
+    return file_.wait_for_faults(limit);
+  }
+  Result<CardActivity> activity(std::string_view card) override { return file_.activity(card); }
+  Result<void> set_exclusive_process(std::string_view card, bool exclusive) override {
+    return file_.set_exclusive_process(card, exclusive);
+  }
+
+ private:
+  FileSource file_;
+};
+
+/// Cards of a file whose memory NVIDIA's stand-in libraries limit.
+class LibraryVendor final : public Vendor {
+ public:
+  explicit LibraryVendor(std::string folder)
+      : Vendor(nvidia::Nvidia().facts()), folder_(std::move(folder)) {}
+  void add_options(CLI::App& /*cli*/) override {}
+  [[nodiscard]] std::unique_ptr<CardSource> open_cards() const override {
+    return std::make_unique<LibraryCards>(folder_ + "/cards.yaml");
+  }
+  [[nodiscard]] std::unique_ptr<Enforcer> enforcer(model::Isolation /*mode*/,
+                                                   const EnforcerParts& /*of*/) const override {
+    return nullptr;
+  }
+  [[nodiscard]] Result<std::unique_ptr<MemoryLimiter>> memory_limiter(
+      model::MemoryLimits means, const std::string& /*state_dir*/) const override {
+    if (means != model::MemoryLimits::kLibrary) return std::unique_ptr<MemoryLimiter>();
+    return std::make_unique<nvidia::LibraryLimiter>(
+        nvidia::StandInPaths{.cuda = "/stand-in/cuda", .nvml = "/stand-in/nvml"}, "/stand-in",
+        shares());
+  }
+  [[nodiscard]] Result<CdiEdits> cdi_edits(
+      const std::vector<std::string>& /*cards*/) const override {
+    CdiEdits edits;
+    edits.lists["mounts"] = {
+        R"({"hostPath":"/a/libcuda.so.615","containerPath":"/a/libcuda.so.615"})",
+        R"({"hostPath":"/a/libnvidia-ml.so.615","containerPath":"/a/libnvidia-ml.so.615"})"};
+    return edits;
+  }
+  [[nodiscard]] std::string shares() const { return folder_ + "/run/shares"; }
+
+ private:
+  const std::string folder_;
+};
+
 /// The whole agent, with cards of a file, before an API server in memory and a kubelet on real
 /// sockets.
 class AgentTest : public ::testing::Test {
@@ -70,9 +132,10 @@ status:
   void start() {
     Settings settings;
     settings.node = "n1";
-    settings.card_file = folder.path() + "/cards.yaml";
-    settings.vendor = std::make_shared<nvidia::Nvidia>(
-        nvidia::Settings{.cdi_dirs = {}, .run_dir = folder.path() + "/run"});
+    if (!vendor) settings.card_file = folder.path() + "/cards.yaml";
+    settings.vendor = vendor ? vendor
+                             : std::make_shared<nvidia::Nvidia>(nvidia::Settings{
+                                   .cdi_dirs = {}, .run_dir = folder.path() + "/run"});
     settings.kubelet_dir = folder.path();
     settings.plugin_dir = kubelet.plugin_folder();
     settings.cdi_dir = folder.path() + "/cdi";
@@ -122,7 +185,8 @@ status:
                                   .memory = Mebibytes(500),
                                   .compute = MilliGpu(500),
                                   .memory_limit = Mebibytes(500),
-                                  .compute_limit = MilliGpu(500)};
+                                  .compute_limit = MilliGpu(500),
+                                  .whole = false};
     const model::Grant grant{.pod_uid = uid,
                              .node = "n1",
                              .issued_at = "2026-01-01T00:00:00Z",
@@ -164,8 +228,9 @@ status:
     signer = [key](std::string_view text) { return base64_encode(key.sign(text)); };
   }
 
-  std::string grant_keys;  ///< a file; "" = signatures are not looked at
-  model::Signer signer;    ///< of bind()
+  std::shared_ptr<Vendor> vendor;  ///< null = NVIDIA's, with cards of a file
+  std::string grant_keys;          ///< a file; "" = signatures are not looked at
+  model::Signer signer;            ///< of bind()
   testing::TempFolder folder;
   SystemClock clock;
   kube::LocalApi api{clock};
@@ -296,6 +361,107 @@ TEST_F(AgentTest, AnotherAgentGoesOnWhereThisOneEnded) {
   ASSERT_TRUE(eventually([&] { return kubelet.slots() == 32; }));
   EXPECT_EQ(kubelet.start_container(a), "");
   EXPECT_NE(spec(a).find("TANGRAM_CARD_UUIDS=GPU-a"), std::string::npos);
+}
+
+/// The agent, on a node where a library limits memory, and a container that runs.
+class AgentResizeTest : public AgentTest {
+ protected:
+  static constexpr const char* kCard = "GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0";
+  void SetUp() override {
+    EXPECT_TRUE(replace_file(folder.path() + "/cards.yaml",
+                             std::string("version: 1\ncards:\n- {id: ") + kCard +
+                                 ", model: A100, memMiB: 1000, isolation: [none]}\n"));
+    vendor = library;
+    start();
+    ASSERT_TRUE(eventually([&] { return kubelet.slots() == 16; }));
+    owner = bind("a", kCard);
+    ASSERT_EQ(kubelet.admit(owner), "");
+    ASSERT_EQ(kubelet.start_container(owner), "");
+    grant = model::Grant{.pod_uid = owner.uid,
+                         .node = "n1",
+                         .issued_at = "2026-01-01T00:00:00Z",
+                         .isolation = model::Isolation::kNone,
+                         .containers = {},
+                         .signature = {}};
+  }
+  /// As the extender does it.
+  void revise(std::int64_t mib) {
+    ++grant.revision;
+    model::GrantedCard card{.uuid = kCard,
+                            .memory = Mebibytes(mib),
+                            .compute = MilliGpu(500),
+                            .memory_limit = Mebibytes(mib),
+                            .compute_limit = MilliGpu(500),
+                            .whole = false};
+    grant.containers = {{"main", {card}}};
+    std::string text = encode(grant);
+    std::string patch;
+    json::Writer out(patch);
+    out.begin_object().key("metadata").begin_object().key("annotations").begin_object();
+    out.member("tangram.dev/gpu-grant", text).end_object().end_object().end_object();
+    ASSERT_TRUE(api.call(
+        testing::write_request(kube::Method::kPatch, "/api/v1/namespaces/ml/pods/a", patch)));
+  }
+  model::ResizeAnswers answers() {
+    const auto node = read_own_node(api, "n1", std::chrono::seconds(1));
+    return node ? previous_resizes(*node) : model::ResizeAnswers{};
+  }
+  bool applied(int revision) {
+    const auto now = answers();
+    const auto found = now.find(owner.uid);
+    return found != now.end() && found->second.applied == revision;
+  }
+  /// What the container's processes go by, in MiB.
+  std::uint64_t limit() {
+    const std::string device = kubelet.device_of(owner);
+    const std::string file =
+        library->shares() + "/" + device.substr(device.find('=') + 1) + "/limits";
+    const shim::LimitsPage* const page = shim::map_limits(file.c_str());
+    if (page == nullptr) return 0;
+    const std::uint64_t bytes = page->cards[0].memory_bytes;
+    shim::unmap_limits(page);
+    return bytes >> 20U;
+  }
+
+  std::shared_ptr<LibraryVendor> library = std::make_shared<LibraryVendor>(folder.path());
+  testing::FakeKubelet::Owner owner;
+  model::Grant grant;
+};
+
+TEST_F(AgentResizeTest, AChangedGrantReachesARunningContainer) {
+  ASSERT_EQ(limit(), 500U);
+  EXPECT_TRUE(answers().empty());
+  revise(200);
+  EXPECT_TRUE(eventually([&] { return applied(1); }));
+  EXPECT_EQ(limit(), 200U);
+  revise(800);
+  EXPECT_TRUE(eventually([&] { return applied(2) && limit() == 800; }));
+  EXPECT_TRUE(
+      eventually([&] { return shows(R"(tangram_node_resizes_total{result="applied"} 2)"); }));
+  ASSERT_EQ(kubelet.start_container(owner), "");
+  EXPECT_NE(spec(owner).find("TANGRAM_MEMORY_LIMIT_BYTES=838860800"), std::string::npos);
+  ASSERT_TRUE(api.call(testing::write_request(kube::Method::kDelete, "/api/v1/namespaces/ml/pods/a",
+                                              R"({"gracePeriodSeconds":0})")));
+  EXPECT_TRUE(eventually([&] { return answers().empty(); }));
+}
+
+TEST_F(AgentResizeTest, AnotherAgentGoesOnWithIt) {
+  revise(200);
+  ASSERT_TRUE(eventually([&] { return applied(1); }));
+  agent.reset();
+  revise(1001);
+  start();
+  EXPECT_TRUE(eventually([&] {
+    const auto now = answers();
+    return now.contains(owner.uid) && now.at(owner.uid).refused == 2;
+  }));
+  EXPECT_EQ(answers().at(owner.uid).why, model::ResizeRefusal::kNoRoom);
+  EXPECT_EQ(limit(), 200U);
+  EXPECT_NE(metrics().find(std::string("pod=\"a\",uuid=\"") + kCard + "\"} 209715200\n"),
+            std::string::npos)
+      << "what the pod has";
+  revise(200);
+  EXPECT_TRUE(eventually([&] { return applied(3); }));
 }
 
 TEST_F(AgentTest, LearnsANewKeyWithoutARestart) {

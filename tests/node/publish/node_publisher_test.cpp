@@ -45,7 +45,7 @@ class NodePublisherTest : public ::testing::Test {
             .api = faulty,
             .clock = clock,
             .cards = [this] { return with_lock([&] { return ++asked, cards; }); },
-            .requested = [this] { return with_lock([&] { return requested; }); },
+            .pods = [this] { return with_lock([&] { return pods; }); },
             .other_owners = [this] { return with_lock([&] { return other_owners; }); },
             .report_event =
                 [this](const kube::EventNote& note) {
@@ -110,7 +110,7 @@ class NodePublisherTest : public ::testing::Test {
   testing::FaultApi faulty{api};
   std::mutex mutex;
   CardsPtr cards;
-  std::optional<CardRequests> requested = CardRequests{};
+  std::optional<NodePods> pods = NodePods{};
   std::optional<OtherOwners> other_owners = OtherOwners{};
   std::size_t asked = 0;
   std::vector<kube::EventNote> notes;
@@ -159,11 +159,11 @@ TEST_F(NodePublisherTest, WritesNothingAboutWhatItDoesNotKnow) {
   ASSERT_TRUE(eventually(asked_often));
   EXPECT_EQ(patches(), 0U);
   install({card("GPU-1")});
-  with_lock([&] { requested = std::nullopt; });
+  with_lock([&] { pods = std::nullopt; });
   const std::size_t before = with_lock([&] { return asked; });
   publisher->changed();
   ASSERT_TRUE(eventually([&] { return with_lock([&] { return asked; }) > before; }));
-  with_lock([&] { requested = CardRequests{}; });
+  with_lock([&] { pods = NodePods{}; });
   publisher->changed();
   ASSERT_TRUE(eventually([&] { return published(*cards); }));
   EXPECT_EQ(patches(), 2U);
@@ -196,7 +196,8 @@ TEST_F(NodePublisherTest, FollowsCardsAndRequests) {
   install({card("GPU-1"), card("GPU-2")});
   publisher->changed();
   EXPECT_TRUE(eventually([&] { return published(*cards); }));
-  with_lock([&] { requested = CardRequests{.milli = MilliGpu(2'500), .memory = Mebibytes(1)}; });
+  with_lock(
+      [&] { pods = NodePods{.requested = {.milli = MilliGpu(2'500), .memory = Mebibytes(1)}}; });
   publisher->changed();
   EXPECT_TRUE(eventually([&] { return node().milli == KubeQuantity::parse("2500").value(); }));
 }
@@ -314,6 +315,24 @@ TEST_F(NodePublisherTest, CountsCardsThatCannotBePublishedAndLeavesTheNodeAlone)
   EXPECT_EQ(listed(), std::vector<model::Card>{card("GPU-1")});
 }
 
+TEST_F(NodePublisherTest, SaysHowFarResizesHaveComeAsLongAsThereAreAny) {
+  install({card("GPU-1")});
+  start_settled();
+  const auto resizes = [&] { return read_own_node(api, "gpu-1", seconds(1))->resizes; };
+  EXPECT_EQ(resizes(), std::nullopt);
+  with_lock([&] { pods->resizes = {{"uid-a", {.applied = 2, .refused = 0, .why = {}}}}; });
+  publisher->changed();
+  EXPECT_TRUE(
+      eventually([&] { return resizes() == R"({"version":1,"pods":{"uid-a":{"revision":2}}})"; }));
+  patch("", R"({"metadata":{"annotations":{"tangram.dev/resizes":"{}"}}})");
+  EXPECT_TRUE(eventually([&] {
+    return resizes() == R"({"version":1,"pods":{"uid-a":{"revision":2}}})";
+  })) << "somebody else wrote it";
+  with_lock([&] { pods->resizes.clear(); });
+  publisher->changed();
+  EXPECT_TRUE(eventually([&] { return resizes() == std::nullopt; }));
+}
+
 TEST_F(NodePublisherTest, StopsWhileItWaits) {
   install({card("GPU-1")});
   faulty.plan().add(
@@ -322,7 +341,7 @@ TEST_F(NodePublisherTest, StopsWhileItWaits) {
                     NodePublisher::Parts{.api = faulty,
                                          .clock = clock,
                                          .cards = [this] { return cards; },
-                                         .requested = [this] { return requested; },
+                                         .pods = [this] { return pods; },
                                          .other_owners = [this] { return other_owners; }});
   publisher->start();
   ASSERT_TRUE(eventually([&] { return publisher->counts().failures > 0; }));

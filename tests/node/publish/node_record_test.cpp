@@ -41,7 +41,7 @@ OwnNode published(const NodeRecord& record) {
 
 NodeRecord record(const CardsNow& now, const OwnNode& node = bare_node(),
                   const CardRequests& requested = {}, const RecordSettings& settings = {}) {
-  const auto made = record_of(now, node, requested, {}, settings);
+  const auto made = record_of(now, node, {.requested = requested}, {}, settings);
   EXPECT_TRUE(made.has_value()) << made.error().message;
   return made ? *made : NodeRecord{};
 }
@@ -254,6 +254,21 @@ TEST(NodeRecordTest, LongReasonsAreCutToWhatReadersTake) {
   EXPECT_EQ(record(installed({sick}), node).cards[0].unavailable_reason.size(), 1'024U);
 }
 
+TEST(NodeRecordTest, WhatResizedPodsReleasedIsCapacityForOthers) {
+  const auto capacity = [](const NodePods& pods) {
+    return *record_of(installed({card("GPU-1")}), bare_node(), pods, {}, {})->capacity;
+  };
+  const NodeRecord::Capacity more =
+      capacity({.requested = {.milli = MilliGpu(900), .memory = Mebibytes(81'920)},
+                .released = {.milli = MilliGpu(300), .memory = Mebibytes(0)}});
+  EXPECT_EQ(more.milli, MilliGpu(1300));
+  EXPECT_EQ(more.memory, Mebibytes(81'920));
+  const NodeRecord::Capacity bound =
+      capacity({.requested = {.milli = MilliGpu(1400), .memory = Mebibytes(1)},
+                .released = {.milli = MilliGpu(300), .memory = Mebibytes(0)}});
+  EXPECT_EQ(bound.milli, MilliGpu(1400)) << "never less than bound pods request";
+}
+
 TEST(NodePatchTest, BareNodeGetsEverything) {
   const NodeRecord wanted = record(installed({card("GPU-1", "A100")}));
   const auto metadata = metadata_patch(bare_node(), wanted);
@@ -296,6 +311,27 @@ TEST(NodePatchTest, AnnotationThatCannotBeReadIsOverwritten) {
     ASSERT_TRUE(patch.has_value()) << text;
     EXPECT_EQ(json_at(*patch, "metadata.labels"), "<none>") << "the labels are right";
   }
+}
+
+TEST(NodePatchTest, ResizesAreComparedByWhatTheySay) {
+  NodeRecord wanted = record(installed({card("GPU-1")}));
+  wanted.resizes = {{"uid-a", {.applied = 1, .refused = 2, .why = model::ResizeRefusal::kInUse}}};
+  OwnNode node = published(wanted);
+  const std::string said =
+      R"({ "pods":{"uid-a":{"why":"in-use","refused":2,"revision":1}}, "version":1 })";
+  node.resizes = said;
+  EXPECT_EQ(metadata_patch(node, wanted), std::nullopt);
+  EXPECT_EQ(previous_resizes(node), wanted.resizes);
+  for (const char* const other : {"", "nonsense", R"({"version":1,"pods":{}})"}) {
+    node.resizes = other;
+    const auto patch = metadata_patch(node, wanted);
+    ASSERT_TRUE(patch) << other;
+    EXPECT_EQ(json_at(*patch, "metadata.annotations").find(R"({"tangram.dev/resizes":)"), 0U);
+    EXPECT_TRUE(previous_resizes(node).empty());
+  }
+  wanted.resizes.clear();
+  EXPECT_EQ(metadata_patch(node, wanted),
+            R"({"metadata":{"uid":"u-1","annotations":{"tangram.dev/resizes":null}}})");
 }
 
 TEST(NodePatchTest, OnlyTheDifferenceIsWritten) {

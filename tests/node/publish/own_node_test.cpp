@@ -17,7 +17,7 @@ TEST(OwnNodeTest, ReadsWhatTheRecordIsMadeOf) {
   const auto node = decode_own_node(
       R"({"metadata":{"name":"gpu-1","uid":"u-1","resourceVersion":"42","labels":{"a":"b",)"
       R"("tangram.dev/gpu":"true","tangram.dev/gpu-model":"A100"},"annotations":{"x":"y",)"
-      R"("tangram.dev/cards":"{}","tangram.dev/cordon":"GPU-1"}},"spec":{"podCIDR":"10.0.0.0/24"},)"
+      R"("tangram.dev/cards":"{}","tangram.dev/resizes":"{1}","tangram.dev/cordon":"GPU-1"}},"spec":{"podCIDR":"10.0.0.0/24"},)"
       R"("status":{"capacity":{"cpu":"8","tangram.dev/gpu-milli":"4k","tangram.dev/gpu-mem-mib":)"
       R"("81920","nvidia.com/gpu":"0","nvidia.com/mig-1g.10gb":"7"},)"
       R"("allocatable":{"nvidia.com/gpu":"4"},"nodeInfo":{"kubeletVersion":"v1.36.3",)"
@@ -27,6 +27,7 @@ TEST(OwnNodeTest, ReadsWhatTheRecordIsMadeOf) {
   EXPECT_EQ(node->uid, "u-1");
   EXPECT_EQ(node->version, "42");
   EXPECT_EQ(node->cards, "{}");
+  EXPECT_EQ(node->resizes, "{1}");
   EXPECT_EQ(node->cordon, "GPU-1");
   EXPECT_EQ(node->gpu_label, "true");
   EXPECT_EQ(node->model_label, "A100");

@@ -432,7 +432,7 @@ struct Agent::Impl {
   Readings readings() {
     Readings now;
     now.cards = read_cards(*source, *watcher.now());
-    now.pods = read_pods({.pods = pods,
+    now.pods = read_pods({.claims = claims_of_present(pods, journal),
                           .enforcers = enforcers,
                           .started = started_means(journal.all()),
                           .leased = time_leases.leased(),

@@ -26,10 +26,10 @@ bool has_whole_card(const model::GrantedCard& part, const std::vector<CardReadin
 }
 
 /// By the isolation mode, and by what holds the container beside it.
-Enforcement enforcement(const LocalPod& pod, const std::string& container,
-                        const model::GrantedCard& part, const PodSources& of) {
-  Enforcement now = of.enforcers.of(pod.grant->isolation).enforcement(part);
-  const ContainerOnCard key{pod.pod.uid, container, part.uuid};
+Enforcement enforcement(const CardClaim& claim, const model::GrantedCard& part,
+                        const PodSources& of) {
+  Enforcement now = of.enforcers.of(claim.isolation).enforcement(part);
+  const ContainerOnCard key{claim.pod_uid, claim.container.container, part.uuid};
   const auto means = of.started.find(key);
   if (means != of.started.end() && means->second >= model::MemoryLimits::kLibrary) {
     now.memory = Holder::kServer;
@@ -38,27 +38,17 @@ Enforcement enforcement(const LocalPod& pod, const std::string& container,
   return now;
 }
 
-/// What the pod was granted, by card.
-std::map<std::string, PodReading> granted_to(const LocalPod& pod, const PodSources& of,
-                                             const std::vector<CardReading>& cards) {
-  const model::Isolation mode = pod.grant->isolation;
-  std::map<std::string, PodReading> by_card;
-  for (const auto& container : pod.grant->containers) {
-    for (const auto& part : container.cards) {
-      const bool whole = has_whole_card(part, cards);
-      const Enforcement now = whole ? Enforcement{Holder::kServer, Holder::kServer, ""}
-                                    : enforcement(pod, container.container, part, of);
-      const auto [entry, first] = by_card.try_emplace(part.uuid);
-      PodReading& reading = entry->second;
-      reading.memory_limit_bytes += static_cast<std::uint64_t>(part.memory_limit.count()) << 20U;
-      reading.isolation = whole ? "whole" : std::string(to_string(mode));
-      // Of several containers the one that is held least.
-      reading.memory_held_by = first ? now.memory : std::min(reading.memory_held_by, now.memory);
-      reading.compute_held_by =
-          first ? now.compute : std::min(reading.compute_held_by, now.compute);
-    }
-  }
-  return by_card;
+/// Adds a container's part of a card to what its pod has of it.
+void add_part(PodReading& reading, bool first, const CardClaim& claim,
+              const model::GrantedCard& part, bool whole, const Enforcement& now) {
+  reading.ns = claim.ns;
+  reading.pod = claim.pod;
+  reading.card = part.uuid;
+  reading.memory_limit_bytes += static_cast<std::uint64_t>(part.memory_limit.count()) << 20U;
+  reading.isolation = whole ? "whole" : std::string(to_string(claim.isolation));
+  // Of several containers the one that is held least.
+  reading.memory_held_by = first ? now.memory : std::min(reading.memory_held_by, now.memory);
+  reading.compute_held_by = first ? now.compute : std::min(reading.compute_held_by, now.compute);
 }
 
 }  // namespace
@@ -73,18 +63,22 @@ std::vector<CardReading> read_cards(CardSource& source, const CardsNow& now) {
 }
 
 std::vector<PodReading> read_pods(const PodSources& of, const std::vector<CardReading>& cards) {
+  std::map<std::pair<std::string, std::string>, PodReading> by_pod;  // UID, card
+  for (const CardClaim& claim : of.claims) {
+    for (const model::GrantedCard& part : claim.container.cards) {
+      const bool whole = has_whole_card(part, cards);
+      const Enforcement now = whole ? Enforcement{Holder::kServer, Holder::kServer, ""}
+                                    : enforcement(claim, part, of);
+      const auto [entry, first] = by_pod.try_emplace({claim.pod_uid, part.uuid});
+      add_part(entry->second, first, claim, part, whole, now);
+    }
+  }
   const UseByPodAndCard used = read_use(cards, of.processes);
   std::vector<PodReading> readings;
-  for (const LocalPodPtr& pod : of.pods.all()) {
-    if (!pod->grant) continue;
-    for (auto& [card, reading] : granted_to(*pod, of, cards)) {
-      const auto use = used.find({pod->pod.uid, card});
-      reading.ns = pod->pod.ns;
-      reading.pod = pod->pod.name;
-      reading.card = card;
-      reading.memory_used_bytes = use == used.end() ? 0 : use->second;
-      readings.push_back(std::move(reading));
-    }
+  for (auto& [key, reading] : by_pod) {
+    const auto use = used.find(key);
+    reading.memory_used_bytes = use == used.end() ? 0 : use->second;
+    readings.push_back(std::move(reading));
   }
   return readings;
 }

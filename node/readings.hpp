@@ -42,7 +42,8 @@ struct PodReading {
 
 /// What is known of the node's containers.
 struct PodSources {
-  const PodSource& pods;
+  /// Of present pods: a grant that was revised, or changed, may not be what its pod has.
+  std::vector<CardClaim> claims;
   const Enforcers& enforcers;
   StartedMeans started;
   std::set<ContainerOnCard> leased;  ///< whose turns on cards are leased

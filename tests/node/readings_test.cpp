@@ -40,20 +40,17 @@ class ReadPodsTest : public ::testing::Test {
   }
 
   void put(const std::string& name, const std::vector<model::ContainerGrant>& containers) {
-    LocalPod pod;
-    pod.pod.uid = pod.pod.name = name;
-    pod.grant = model::Grant{.pod_uid = name,
-                             .node = "n1",
-                             .issued_at = "",
-                             .isolation = Isolation::kMps,
-                             .containers = containers,
-                             .signature = {}};
-    pods_.put(std::move(pod));
+    for (const model::ContainerGrant& container : containers) {
+      CardClaim claim;
+      claim.pod_uid = claim.pod = name;
+      claim.isolation = Isolation::kMps;
+      claim.container = container;
+      claims_.push_back(std::move(claim));
+    }
   }
-  StartedMeans started_;
   std::set<ContainerOnCard> leased_;
   std::vector<PodReading> read() {
-    return read_pods({.pods = pods_,
+    return read_pods({.claims = claims_,
                       .enforcers = enforcers_,
                       .started = started_,
                       .leased = leased_,
@@ -61,7 +58,8 @@ class ReadPodsTest : public ::testing::Test {
                      cards_);
   }
 
-  FakePods pods_;
+  std::vector<CardClaim> claims_;
+  StartedMeans started_;
   FakeProcesses processes_;
   std::vector<CardReading> cards_;
   ScriptedSource source_;

@@ -16,7 +16,8 @@ using model::NodeState;
 constexpr std::string_view kAgentsTurn = "the node's agent has not applied it yet";
 constexpr std::string_view kNoRoom = "its card has no room for it now";
 constexpr std::string_view kCardAway = "its node does not list its card now";
-constexpr std::string_view kStillUsed = "processes of a container that is gone still use its card";
+constexpr std::string_view kNoRoomThere =
+    "its node has no room for it on the card beside the containers that it has started";
 constexpr std::string_view kInUse =
     "its containers use more memory of the card than that; free memory in them, or request more";
 constexpr std::string_view kTooLarge =
@@ -78,7 +79,7 @@ Resize unsettled(const Allocation& allocation, const NodeState& node) {
     case model::ResizeRefusal::kInUse:
       return {ResizeState::kInfeasible, kInUse};
     case model::ResizeRefusal::kNoRoom:
-      return {ResizeState::kDeferred, kStillUsed};
+      return {ResizeState::kDeferred, kNoRoomThere};
     case model::ResizeRefusal::kCannotChange:
       return {ResizeState::kInfeasible, kCannotChange};
   }
@@ -172,14 +173,8 @@ Allocation next_revision(const Allocation& allocation, const model::GpuRequest& 
 
 bool must_be_taken_back(const Allocation& allocation, const NodeState& node) {
   const auto* answer = answer_of(allocation, node);
-  if (answer == nullptr || answer->refused < allocation.revision ||
-      answer->why != model::ResizeRefusal::kNoRoom) {
-    return false;
-  }
-  return any_part(allocation, [&](const GrantedCard& part) {
-    const auto index = node.card_index(part.uuid);
-    return index && over_granted(node.cards()[*index], node.use[*index]);
-  });
+  return answer != nullptr && answer->refused >= allocation.revision &&
+         answer->why == model::ResizeRefusal::kNoRoom;
 }
 
 Allocation taken_back(const Allocation& allocation) {

@@ -57,8 +57,8 @@ struct Resize {
                                               const model::GpuRequest& request,
                                               const model::NodeState& node);
 
-/// Must the revision be taken back? The node's agent has refused it, because the card has no room
-/// for it beside what it has let start, and the grants on the card are more than it has.
+/// Must the revision be taken back? The node's agent has refused it for good, because the card has
+/// no room for it beside what it has let start: another leader may have given that away.
 [[nodiscard]] bool must_be_taken_back(const model::Allocation& allocation,
                                       const model::NodeState& node);
 /// The revision that does.

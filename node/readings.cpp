@@ -67,8 +67,8 @@ std::vector<PodReading> read_pods(const PodSources& of, const std::vector<CardRe
   for (const CardClaim& claim : of.claims) {
     for (const model::GrantedCard& part : claim.container.cards) {
       const bool whole = has_whole_card(part, cards);
-      const Enforcement now = whole ? Enforcement{Holder::kServer, Holder::kServer, ""}
-                                    : enforcement(claim, part, of);
+      const Enforcement now =
+          whole ? Enforcement{Holder::kServer, Holder::kServer, ""} : enforcement(claim, part, of);
       const auto [entry, first] = by_pod.try_emplace({claim.pod_uid, part.uuid});
       add_part(entry->second, first, claim, part, whole, now);
     }

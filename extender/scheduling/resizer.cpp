@@ -24,6 +24,8 @@ constexpr milliseconds kInterval{100};
 /// After a failure: doubling from the first to the second.
 constexpr milliseconds kFirstBackoff{200};
 constexpr milliseconds kMaxBackoff{30'000};
+/// Before it is tried again what a node's agent had no room for, and the ledger has.
+constexpr seconds kAfterTakingBack{10};
 /// An API server works on a request for 60 s at most.
 constexpr seconds kLateWrite{70};
 
@@ -136,10 +138,11 @@ void Resizer::write(Case& its, const model::Allocation& allocation, const model:
   const bool as_watched = plan && plan->demand.gpu == its.pod->request &&
                           recorded.allocation.revision <= allocation.revision;
   if (!as_watched || recorded.issued_at.empty()) return put_off(its);
+  const bool takes_back = cluster::must_be_taken_back(allocation, node);
   send(its, *pod, recorded,
-       cluster::must_be_taken_back(allocation, node)
-           ? cluster::taken_back(allocation)
-           : cluster::next_revision(allocation, its.pod->request, node));
+       takes_back ? cluster::taken_back(allocation)
+                  : cluster::next_revision(allocation, its.pod->request, node));
+  if (takes_back) its.next_try = parts_.clock.now() + kAfterTakingBack;
 }
 
 void Resizer::send(Case& its, const kube::Pod& pod, const cluster::Recorded& recorded,

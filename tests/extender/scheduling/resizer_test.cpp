@@ -214,35 +214,22 @@ TEST_F(ResizerTest, WhatTheAgentRefusesAsInUseIsInfeasibleUntilTheRequestChanges
   EXPECT_EQ(used(), 400);
 }
 
-TEST_F(ResizerTest, TakesBackWhatTheAgentHasNoRoomForOnAnOverGrantedCard) {
+TEST_F(ResizerTest, TakesBackWhatTheAgentHasNoRoomForAndTriesAgainLater) {
   request("0.7");
   look();
   refused(1, model::ResizeRefusal::kNoRoom);
-  look();
-  EXPECT_EQ(writes(), 1U) << "processes that are about to end hold the room";
-  // Another leader bound a pod at the same moment.
-  testing::PodText other;
-  other.name = "other";
-  other.node = "n";
-  other.uid = "other-uid";
-  other.annotations = {
-      {"tangram.dev/gpu-fraction", "0.5"},
-      {"tangram.dev/gpu-grant",
-       model::encode(model::Grant{.pod_uid = "other-uid",
-                                  .node = "n",
-                                  .issued_at = "2026-01-01T00:00:00Z",
-                                  .isolation = model::Isolation::kTimeSlice,
-                                  .containers = {{"main", {testing::shared("n-0", 40'960, 500)}}},
-                                  .signature = {}})}};
-  rig_.pods.change(kube::EventType::kAdded, testing::pod_json(other));
-  EXPECT_EQ(used(), 1200);
+  EXPECT_EQ(state(), "Deferred");
   look();
   EXPECT_EQ(grant().revision, 2);
   EXPECT_EQ(granted(), 500);
+  EXPECT_EQ(used(), 700) << "until the agent has applied that, too";
   applied(2);
-  EXPECT_EQ(used(), 1000);
+  EXPECT_EQ(used(), 500);
   look();
-  EXPECT_EQ(state(), "Deferred");
+  EXPECT_EQ(writes(), 2U);
+  clock().advance(10s);
+  look();
+  EXPECT_EQ(granted(), 700);
 }
 
 TEST_F(ResizerTest, SaysWhyItIsInfeasible) {

@@ -4,6 +4,7 @@
 #include "extender/admission/pod_request.hpp"
 #include "model/grant.hpp"
 #include "model/request_texts.hpp"
+#include "model/resize_keys.hpp"
 
 #include <set>
 
@@ -51,7 +52,27 @@ std::optional<std::string> tangram_annotation_of_binding(const kube::StringMap& 
          "the binding to kube-scheduler with Tangram as its extender";
 }
 
-std::string changed_requests(const kube::PodManifest& pod, const kube::PodManifest& old_pod) {
+std::optional<std::string> no_revision(const kube::PodManifest& pod,
+                                       const kube::PodManifest& old_pod) {
+  const std::string name(model::kGrantAnnotation);
+  const std::string* now = kube::find(pod.annotations, model::kGrantAnnotation);
+  const std::string* before = kube::find(old_pod.annotations, model::kGrantAnnotation);
+  if (now == nullptr || before == nullptr || old_pod.node.empty()) {
+    return name +
+           ": the extender may only revise the grant of a bound pod, and bind with a new one";
+  }
+  kube::PodManifest revised = old_pod;
+  revised.annotations.insert_or_assign(name, *now);
+  if (revised != pod) return name + ": the extender may change nothing else of a pod";
+  const auto later = model::decode_grant(*now);
+  if (!later) return name + ": " + later.error().message;
+  const auto earlier = model::decode_grant(*before);
+  if (!earlier) return name + ": the one that is replaced: " + earlier.error().message;
+  if (model::revises(*later, *earlier)) return std::nullopt;
+  return name + ": is no later revision of the grant that it replaces";
+}
+
+ChangedRequests changed_requests(const kube::PodManifest& pod, const kube::PodManifest& old_pod) {
   std::set<std::string_view> names;
   for (const kube::PodManifest* each : {&pod, &old_pod}) {
     for (const auto& [name, value] : each->annotations) {
@@ -59,13 +80,17 @@ std::string changed_requests(const kube::PodManifest& pod, const kube::PodManife
     }
   }
   model::Mistakes changes;
+  model::Mistakes fixed;
   for (const std::string_view name : names) {
     const std::string* now = kube::find(pod.annotations, name);
     const std::string* before = kube::find(old_pod.annotations, name);
     if (equal(now, before)) continue;
-    changes.add(quote_if_needed(name) + " from " + shown(before) + " to " + shown(now));
+    const std::string change =
+        quote_if_needed(name) + " from " + shown(before) + " to " + shown(now);
+    changes.add(change);
+    if (!model::is_resize_key(request_key(name))) fixed.add(change);
   }
-  return changes.message();
+  return {.all = changes.message(), .fixed = fixed.message()};
 }
 
 }  // namespace tangram::extender

@@ -21,9 +21,18 @@ namespace tangram::extender {
 [[nodiscard]] std::optional<std::string> tangram_annotation_of_binding(
     const kube::StringMap& annotations);
 
-/// The annotations of the pod's request that differ, one message for all of them; empty
-/// = none differs.
-[[nodiscard]] std::string changed_requests(const kube::PodManifest& pod,
-                                           const kube::PodManifest& old_pod);
+/// Why the extender cannot make this change of a pod: it may replace the grant of a bound pod by a
+/// revision of it. Nothing = it is that.
+[[nodiscard]] std::optional<std::string> no_revision(const kube::PodManifest& pod,
+                                                     const kube::PodManifest& old_pod);
+
+/// The annotations of the pod's request that differ, one message for all of them; empty = none
+/// differs.
+struct ChangedRequests {
+  std::string all;
+  std::string fixed;  ///< those that cannot change once the pod is bound
+};
+[[nodiscard]] ChangedRequests changed_requests(const kube::PodManifest& pod,
+                                               const kube::PodManifest& old_pod);
 
 }  // namespace tangram::extender

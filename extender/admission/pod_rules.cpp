@@ -108,27 +108,51 @@ std::string_view burst_beyond(std::string_view resource, const model::Share& sha
   return share.compute_limit > counted ? model::kComputeLimitKey : std::string_view();
 }
 
-void check_counted(const kube::PodManifest& pod, const kube::ContainerManifest& container,
-                   const model::ContainerRequest& request, std::string_view resource,
-                   const AdmissionSettings& settings, Mistakes& mistakes) {
+/// @returns whether the request counts in the resource
+bool check_counts(const kube::PodManifest& pod, const kube::ContainerManifest& container,
+                  const model::ContainerRequest& request, std::string_view resource,
+                  const AdmissionSettings& settings, Mistakes& mistakes) {
   const auto advice = [&](std::string plain) {
     return counting_advice(pod, request.share, resource, settings.other_systems, std::move(plain));
   };
   if (amount_of(aggregates_of(request), resource) == 0) {
-    return mistakes.add(of(container) + form_of(request.share) + " does not count in " +
-                        std::string(resource) + ", and this namespace has a quota on that; " +
-                        advice(counting_form(resource, request.share)));
+    mistakes.add(of(container) + form_of(request.share) + " does not count in " +
+                 std::string(resource) + ", and this namespace has a quota on that; " +
+                 advice(counting_form(resource, request.share)));
+    return false;
   }
   if (const auto limit = burst_beyond(resource, request.share); !limit.empty()) {
     mistakes.add(of(container) + model::full_name(limit) + " above the request does not count in " +
                  std::string(resource) + ", and this namespace has a quota on that; " +
                  advice("write at most the request"));
   }
+  return true;
+}
+
+void check_counted(const kube::PodManifest& pod, const kube::ContainerManifest& container,
+                   const model::ContainerRequest& request, std::string_view resource,
+                   const AdmissionSettings& settings, Mistakes& mistakes) {
+  if (!check_counts(pod, container, request, resource, settings, mistakes)) return;
   // Where every container needs its aggregates, check_aggregate reports this.
   if (settings.aggregates || container.quantity(resource) != nullptr) return;
   mistakes.add(of(container) + "holds no " + std::string(resource) +
                ", and this namespace has a quota on that; write it to its limits: " +
                quote(std::to_string(amount_of(aggregates_of(request), resource))));
+}
+
+/// A quota counts what the container held when it was created.
+void check_growth(const kube::ContainerManifest& container, const model::ContainerRequest& request,
+                  std::string_view resource, Mistakes& mistakes) {
+  const std::string* quantity = container.quantity(resource);
+  const auto read = KubeQuantity::parse(quantity != nullptr ? *quantity : "0");
+  const std::int64_t counted = read ? read->units_ceil() : 0;
+  const std::int64_t requested = amount_of(aggregates_of(request), resource);
+  if (requested <= counted) return;
+  mistakes.add(of(container) + "requests " + std::to_string(requested) + " of " +
+               std::string(resource) + ", and the quota of this namespace counts " +
+               std::to_string(counted) +
+               " for it, which cannot change while the pod runs; write at most that, or delete the "
+               "pod and create it with the new request");
 }
 
 // ---- The request.
@@ -190,6 +214,11 @@ void check_spelling(const kube::PodManifest& pod, Mistakes& mistakes) {
   }
 }
 
+void check_translation(const PodRequest& requested, Mistakes& mistakes) {
+  for (const std::string& mistake : requested.translation.mistakes) mistakes.add(mistake);
+  for (std::size_t i = 0; i < requested.translation.more_mistakes; ++i) mistakes.add({});
+}
+
 bool requests_anything(const PodRequest& requested) {
   return !requested.translation.empty() ||
          std::any_of(requested.annotations.begin(), requested.annotations.end(),
@@ -199,14 +228,47 @@ bool requests_anything(const PodRequest& requested) {
                      });
 }
 
+// ---- A resize.
+
+std::string names_of(const model::GpuRequest& request) {
+  std::string names;
+  for (const model::ContainerRequest& container : request.containers) {
+    names += (names.empty() ? "" : ", ") + quote(container.container);
+  }
+  return names.empty() ? "none" : names;
+}
+
+/// A resize changes the amounts of the cards that the containers have, and no more.
+void check_same_cards(const model::GpuRequest& now, const model::GpuRequest& before,
+                      Mistakes& mistakes) {
+  const auto same_name = [](const auto& a, const auto& b) { return a.container == b.container; };
+  if (!std::ranges::equal(now.containers, before.containers, same_name)) {
+    return mistakes.add(
+        "the containers with a GPU cannot change once the pod is bound, here from " +
+        names_of(before) + " to " + names_of(now));
+  }
+  for (std::size_t i = 0; i < now.containers.size(); ++i) {
+    const model::ContainerRequest& container = now.containers[i];
+    const model::ContainerRequest& old = before.containers[i];
+    const std::string name = "container " + quote(container.container) + ": ";
+    if (container.count != old.count) {
+      mistakes.add(name + "the number of cards cannot change once the pod is bound, here from " +
+                   std::to_string(old.count) + " to " + std::to_string(container.count));
+    } else if (container.share.whole() != old.share.whole()) {
+      mistakes.add(name +
+                   (old.share.whole() ? "has whole cards, and those cannot become shares"
+                                      : "has shares, and those cannot become whole cards") +
+                   " once the pod is bound");
+    }
+  }
+}
+
 }  // namespace
 
 void check_request(const kube::PodManifest& pod, const PodRequest& requested,
                    const AdmissionSettings& settings, const std::vector<std::string_view>& counted,
                    Mistakes& mistakes) {
-  const Translation& translation = requested.translation;
-  for (const std::string& mistake : translation.mistakes) mistakes.add(mistake);
-  for (std::size_t i = 0; i < translation.more_mistakes; ++i) mistakes.add({});
+  check_translation(requested, mistakes);
   if (!requested.request) {
     mistakes.add(requested.request.error().message);
   } else {
@@ -215,6 +277,28 @@ void check_request(const kube::PodManifest& pod, const PodRequest& requested,
   check_spelling(pod, mistakes);
   if (requests_anything(requested)) check_node(pod, mistakes);
   check_containers(pod, requested, settings, counted, mistakes);
+}
+
+void check_resize(const kube::PodManifest& pod, const PodRequest& requested,
+                  const PodRequest& before, const AdmissionSettings& settings,
+                  const std::vector<std::string_view>& counted, Mistakes& mistakes) {
+  check_translation(requested, mistakes);
+  check_spelling(pod, mistakes);
+  if (!requested.request) return mistakes.add(requested.request.error().message);
+  if (before.is_wrong()) {
+    return mistakes.add("the request that the pod has now cannot be read, and so not be resized");
+  }
+  check_same_cards(*requested.request, *before.request, mistakes);
+  for (const kube::ContainerManifest& container : pod.containers) {
+    const model::ContainerRequest* request =
+        requested.is_wrong() ? nullptr : requested.of(container);
+    if (request == nullptr) continue;
+    for (const std::string_view resource : counted) {
+      if (check_counts(pod, container, *request, resource, settings, mistakes)) {
+        check_growth(container, *request, resource, mistakes);
+      }
+    }
+  }
 }
 
 void check_amounts(const kube::PodManifest& pod, const AdmissionSettings& settings,

@@ -18,6 +18,13 @@ void check_request(const kube::PodManifest& pod, const PodRequest& requested,
                    const AdmissionSettings& settings, const std::vector<std::string_view>& counted,
                    model::Mistakes& mistakes);
 
+/// Notes all that is wrong with the request to resize a bound pod, whose containers stay as they
+/// are: in the counted resources no container may request more than it holds.
+/// @param before  read_pod_request() of the pod as it was
+void check_resize(const kube::PodManifest& pod, const PodRequest& requested,
+                  const PodRequest& before, const AdmissionSettings& settings,
+                  const std::vector<std::string_view>& counted, model::Mistakes& mistakes);
+
 /// Notes containers with more of a resource that stands for cards than Kubernetes can add up.
 void check_amounts(const kube::PodManifest& pod, const AdmissionSettings& settings,
                    model::Mistakes& mistakes);

@@ -6,6 +6,7 @@
 #include "extender/admission/mutate.hpp"
 #include "extender/admission/pod_rules.hpp"
 #include "extender/admission/visible_devices.hpp"
+#include "model/resize_keys.hpp"
 
 namespace tangram::extender {
 
@@ -14,6 +15,16 @@ namespace {
 using Operation = AdmissionRequest::Operation;
 using Subject = AdmissionRequest::Subject;
 using Why = AdmissionResponse::Why;
+
+/// "tangram.dev/gpu-fraction, ... and tangram.dev/gpu-compute-limit".
+std::string resize_names() {
+  std::string names;
+  for (const std::string_view key : model::kResizeKeys) {
+    if (!names.empty()) names += key == model::kResizeKeys.back() ? " and " : ", ";
+    names += model::full_name(key);
+  }
+  return names;
+}
 
 AdmissionResponse answer_of(const kube::PodManifest& pod, const model::Mistakes& mistakes) {
   return mistakes.any() ? refuse(pod.name, mistakes.message()) : AdmissionResponse{};
@@ -46,6 +57,37 @@ AdmissionResponse check_new_request(const kube::PodManifest& pod, const Admissio
                     "create it with another request");
 }
 
+/// Of a bound pod, whose request changes.
+AdmissionResponse check_resize_request(const AdmissionRequest& request,
+                                       const ChangedRequests& changes,
+                                       const AdmissionSettings& settings, const Checks& checks) {
+  const kube::PodManifest& pod = *request.pod;
+  const kube::PodManifest& old_pod = *request.old_pod;
+  const auto forbid = [&](const std::string& what) {
+    return refuse(pod.name, what, Why::kForbidden);
+  };
+  if (!changes.fixed.empty()) {
+    return forbid(changes.fixed + ": once a pod is bound, here to node " +
+                  quote_if_needed(old_pod.node.empty() ? pod.node : old_pod.node) + ", only " +
+                  resize_names() +
+                  " can change, which resizes it; delete it and create it with the new request");
+  }
+  if (request.subject != Subject::kPod) {
+    return forbid(changes.all + ": a resize is requested of the pod itself, not of a part of it");
+  }
+  if (!old_pod.annotations.contains(model::kGrantAnnotation)) {
+    return forbid(
+        changes.all +
+        ": the pod was bound without a grant of cards, so it cannot be resized; delete it "
+        "and create it with the new request");
+  }
+  if (const std::string why = too_large(pod); !why.empty()) return refuse(pod.name, why);
+  model::Mistakes mistakes;
+  check_resize(pod, read_pod_request(pod, settings), read_pod_request(old_pod, settings), settings,
+               checks.counted, mistakes);
+  return answer_of(pod, mistakes);
+}
+
 AdmissionResponse check_added_containers(const kube::PodManifest& pod,
                                          const kube::PodManifest& old_pod,
                                          const AdmissionSettings& settings, bool hidden) {
@@ -60,6 +102,16 @@ AdmissionResponse check_added_containers(const kube::PodManifest& pod,
   return answer_of(pod, mistakes);
 }
 
+AdmissionResponse check_request_change(const AdmissionRequest& request,
+                                       const ChangedRequests& changes,
+                                       const AdmissionSettings& settings, const Checks& checks) {
+  if (changes.all.empty()) return {};
+  if (request.pod->node.empty() && request.old_pod->node.empty()) {
+    return check_new_request(*request.pod, settings, checks);
+  }
+  return check_resize_request(request, changes, settings, checks);
+}
+
 AdmissionResponse check_change(const AdmissionRequest& request, const AdmissionSettings& settings,
                                const Checks& checks) {
   const kube::PodManifest& pod = *request.pod;
@@ -68,19 +120,14 @@ AdmissionResponse check_change(const AdmissionRequest& request, const AdmissionS
   for (const kube::PodManifest* each : {&pod, &old_pod}) {
     if (each->more_annotations.entries > 0) return refuse(pod.name, too_large(*each));
   }
-  const auto grant = grant_changed(pod, old_pod);
-  if (grant && request.user != settings.extender_user) {
+  if (request.user == settings.extender_user) {
+    const auto wrong = no_revision(pod, old_pod);
+    return wrong ? refuse(pod.name, *wrong, Why::kForbidden) : AdmissionResponse{};
+  }
+  if (const auto grant = grant_changed(pod, old_pod)) {
     return refuse(pod.name, *grant, Why::kForbidden);
   }
-  const std::string changes = changed_requests(pod, old_pod);
-  const std::string& node = old_pod.node.empty() ? pod.node : old_pod.node;
-  if (!changes.empty() && !node.empty()) {
-    return refuse(pod.name,
-                  changes + ": a pod's request cannot change once it is bound, here to node " +
-                      quote_if_needed(node) + "; delete it and create it with the new request",
-                  Why::kForbidden);
-  }
-  auto response = changes.empty() ? AdmissionResponse{} : check_new_request(pod, settings, checks);
+  auto response = check_request_change(request, changed_requests(pod, old_pod), settings, checks);
   if (!response.refusal.empty() || request.subject != Subject::kEphemeralContainers)
     return response;
   return check_added_containers(pod, old_pod, settings, checks.hidden);

@@ -28,6 +28,7 @@ constexpr std::array kExtender{
     Right{"get", "", "pods"},
     Right{"list", "", "pods"},
     Right{"watch", "", "pods"},
+    Right{"patch", "", "pods"},
     Right{"create", "", "pods", "binding"},
     Right{"create", "", "pods", "eviction"},
     Right{"list", "policy", "poddisruptionbudgets"},
@@ -35,7 +36,6 @@ constexpr std::array kExtender{
     Right{"create", "events.k8s.io", "events"},
     Right{"patch", "events.k8s.io", "events"},
     Right{"create", "coordination.k8s.io", "leases", "", true},
-    Right{"patch", "", "pods", "", true},
 };
 constexpr std::array kAgent{
     Right{"get", "", "nodes"},

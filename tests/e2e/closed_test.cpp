@@ -331,7 +331,9 @@ TEST_F(ClosedTest, PodsThatHideTheCardsPassThePolicyAlone) {
 
 TEST_F(ClosedTest, NoPolicyHasTypeWarnings) {
   install(Guard::kPolicy, 0);
-  for (const std::string policy : {"tangram-hidden-cards", "tangram-card-amounts"}) {
+  for (const std::string policy :
+       {"tangram-hidden-cards", "tangram-card-amounts", "tangram-grants", "tangram-bindings",
+        "tangram-bound-requests", "tangram-extender", "tangram-extender-bindings"}) {
     const auto read = parse_json(cluster_.get(
         "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/" + policy));
     if (!read.HasMember("status") || !read["status"].HasMember("typeChecking")) continue;

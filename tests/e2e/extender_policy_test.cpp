@@ -1,5 +1,5 @@
 // What deploy/scheduler/policy.yaml lets the extender's token write: one label of its own pod, and
-// the grant of a pod that it binds.
+// the grant of a pod that it binds or resizes.
 
 #include "tests/e2e/fixture.hpp"
 #include "tests/e2e/kubectl.hpp"
@@ -31,23 +31,26 @@ class ExtenderPolicyTest : public E2eTest {
     for (const char* name : {"own", "agent"}) cluster_.remove(kPods + "/" + name);
   }
 
-  void make(const std::string& name) {
-    cluster_.remove(kPods + "/" + name);
-    cluster_.create(kPods, R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
-                               R"("},"spec":{"schedulerName":"nobody","containers":[)"
-                               R"({"name":"main","image":"good"}]}})");
+  /// @param metadata, spec  more of it
+  void make(const std::string& name, const std::string& pods = kPods,
+            const std::string& metadata = "", const std::string& spec = "") {
+    cluster_.remove(pods + "/" + name);
+    cluster_.create(pods, R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + "\"" +
+                              metadata + R"(},"spec":{"schedulerName":"nobody",)" + spec +
+                              R"("containers":[{"name":"main","image":"good"}]}})");
   }
 
   /// As the extender, with the token of the pod "own".
-  static KubectlAnswer patch(const std::string& pod, const std::string& text) {
+  static KubectlAnswer patch(const std::string& pod, const std::string& text,
+                             const std::string& ns = "tangram-system") {
     const std::string type = text.starts_with('[') ? "--type=json" : "--type=merge";
     return kubectl({"--as-user-extra", "authentication.kubernetes.io/pod-name=own", "--namespace",
-                    "tangram-system", "patch", "pod", pod, type, "-p", text},
+                    ns, "patch", "pod", pod, type, "-p", text},
                    "", kExtender);
   }
   static void expect_refused(const std::string& pod, const std::string& merge,
-                             const std::string& why) {
-    const auto answer = patch(pod, merge);
+                             const std::string& why, const std::string& ns = "tangram-system") {
+    const auto answer = patch(pod, merge, ns);
     EXPECT_FALSE(answer.done()) << merge;
     EXPECT_THAT(answer.text, HasSubstr(why)) << merge;
   }
@@ -63,9 +66,11 @@ TEST_F(ExtenderPolicyTest, ItsRoleAndNothingElse) {
   expect_refused("own", R"({"metadata":{"labels":{"app":"x"}}})",
                  "only the label tangram.dev/role");
   expect_refused("own", R"({"metadata":{"annotations":{"x":"y"}}})",
-                 "only labels in a pod's metadata");
+                 "annotations only of a bound pod with a grant");
+  expect_refused("own", R"({"metadata":{"annotations":{"tangram.dev/gpu-grant":"{}"}}})",
+                 "annotations only of a bound pod with a grant");
   expect_refused("own", R"({"metadata":{"finalizers":["example.com/x"]}})",
-                 "only labels in a pod's metadata");
+                 "only labels and annotations in a pod's metadata");
   expect_refused("own", kOtherImage, "may not change a pod's spec or status");
 }
 
@@ -129,10 +134,57 @@ TEST_F(ExtenderPolicyTest, OnlyTheGrantOfAPodThatItBinds) {
   cluster_.remove("/api/v1/nodes/zoned");
 }
 
+TEST_F(ExtenderPolicyTest, OnlyTheGrantOfABoundPodThatHasOne) {
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  const std::string granted =
+      R"(,"annotations":{"tangram.dev/gpu-grant":"old","tangram.dev/gpu-mem":"1Gi"})";
+  const std::string node = R"("nodeName":"nowhere",)";
+  const auto grant = [](const std::string& text, const std::string& more = "") {
+    return R"({"metadata":{"annotations":{"tangram.dev/gpu-grant":)" + text + more + "}}}";
+  };
+  make("granted", pods, granted, node);
+  make("bound", pods, "", node);
+  make("waiting", pods, granted);
+  make("own", pods, granted, node);  // of another namespace
+  const auto revised = patch("granted", grant("\"new\""), "default");
+  EXPECT_TRUE(revised.done()) << revised.text;
+  EXPECT_TRUE(patch("own", grant("\"new\""), "default").done());
+  const std::string before = cluster_.get(pods + "/granted");
+  EXPECT_THAT(before, HasSubstr(R"("tangram.dev/gpu-grant":"new")"));
+  const struct {
+    const char* pod;
+    std::string patch;
+    const char* why;
+  } rows[] = {{"granted", grant("null"), "annotations only of a bound pod with a grant"},
+              {"bound", grant("\"new\""), "annotations only of a bound pod with a grant"},
+              {"waiting", grant("\"new\""), "annotations only of a bound pod with a grant"},
+              {"granted", grant("\"x\"", R"(,"tangram.dev/gpu-mem":"2Gi")"),
+               "only the annotation tangram.dev/gpu-grant"},
+              {"granted", R"({"metadata":{"annotations":{"example.com/x":"y"}}})",
+               "only the annotation tangram.dev/gpu-grant"},
+              {"granted", R"({"metadata":{"annotations":{"tangram.dev/gpu-mem":null}}})",
+               "only the annotation tangram.dev/gpu-grant"},
+              {"granted", R"({"metadata":{"labels":{"tangram.dev/role":"leader"}}})",
+               "labels only of its own pod"},
+              {"own", R"({"metadata":{"labels":{"tangram.dev/role":"leader"}}})",
+               "labels only of its own pod"},
+              {"granted", R"({"metadata":{"finalizers":["example.com/x"]}})",
+               "only labels and annotations in a pod's metadata"},
+              {"granted", kOtherImage, "may not change a pod's spec or status"},
+              {"granted",
+               R"({"metadata":{"annotations":{"tangram.dev/gpu-grant":"x"}},)"
+               R"("spec":{"activeDeadlineSeconds":1}})",
+               "may not change a pod's spec or status"}};
+  for (const auto& row : rows) expect_refused(row.pod, row.patch, row.why, "default");
+  EXPECT_EQ(cluster_.get(pods + "/granted"), before);
+  for (const char* name : {"granted", "bound", "waiting", "own"})
+    cluster_.remove(pods + "/" + name);
+}
+
 TEST_F(ExtenderPolicyTest, NoPodButItsOwn) {
   const std::string before = cluster_.get(kPods + "/agent");
   expect_refused("agent", R"({"metadata":{"labels":{"tangram.dev/role":"leader"}}})",
-                 "only its own pod");
+                 "labels only of its own pod");
   expect_refused("agent", kOtherImage, "denied");
   EXPECT_EQ(cluster_.get(kPods + "/agent"), before);
 }

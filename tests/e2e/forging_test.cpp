@@ -15,6 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr const char* kMallory = "system:serviceaccount:default:mallory";
+constexpr const char* kExtender = "system:serviceaccount:tangram-system:tangram-extender";
 constexpr const char* kGrant = "tangram.dev/gpu-grant";
 
 /// All rights that a user could be given in a namespace.
@@ -134,18 +135,62 @@ TEST_P(ForgingTest, NobodyElseBindsWithAGrant) {
   EXPECT_EQ(text_of(pod("waiting")["spec"], "nodeName"), "");
 }
 
-TEST_P(ForgingTest, RequestsStayAsTheyWereOnceThePodIsBound) {
+TEST_P(ForgingTest, OnlyTheAmountsOfABoundPodCanChange) {
+  const std::string fraction = "tangram.dev/gpu-fraction";
   for (const char* subresource : {"", "status"}) {
-    expect_patch_refused("granted", annotation("tangram.dev/gpu-fraction", R"("0.9")"),
-                         subresource);
-    expect_patch_refused("granted", annotation("tangram.dev/gpu-fraction", "null"), subresource);
     expect_patch_refused("granted", annotation("tangram.dev/gpu-model", R"("T4")"), subresource);
+    expect_patch_refused("granted", annotation("tangram.dev/gpu-policy", R"("spread")"),
+                         subresource);
+    expect_patch_refused("granted", annotation("tangram.dev/gpu-count", R"("2")"), subresource);
+    expect_patch_refused("granted", annotation(fraction, "null"), subresource);
+    expect_patch_refused("granted", annotation("tangram.dev/gpu-mem.other", R"("1Gi")"),
+                         subresource);
   }
+  expect_patch_refused("granted", annotation(fraction, R"("0.4")"), "status");
+  expect_patch_refused("granted", R"({"metadata":{"annotations":{"tangram.dev/gpu-fraction":"0.4",)"
+                                  R"("tangram.dev/gpu-grant":"{}"}}})");
   EXPECT_EQ(annotations_of(pod("granted")).at("gpu-fraction"), "0.5");
   const auto labelled = kubectl({"label", "pod", "granted", "team=blue"}, "", kMallory);
   EXPECT_TRUE(labelled.done()) << labelled.text;
   const auto annotated = kubectl({"annotate", "pod", "granted", "note=mine"}, "", kMallory);
   EXPECT_TRUE(annotated.done()) << annotated.text;
+
+  for (const std::string& request :
+       {annotation(fraction, R"("0.4")"), annotation("tangram.dev/gpu-compute-limit", R"("0.9")"),
+        std::string(R"({"metadata":{"annotations":{"tangram.dev/gpu-fraction":null,)"
+                    R"("tangram.dev/gpu-mem":"1Gi"}}})")}) {
+    const auto resized =
+        kubectl({"patch", "pod", "granted", "--type=merge", "-p", request}, "", kMallory);
+    EXPECT_TRUE(resized.done()) << request << ": " << resized.text;
+  }
+  EXPECT_EQ(annotations_of(pod("granted")).at("gpu-mem"), "1Gi");
+}
+
+TEST_P(ForgingTest, APodThatWasBoundWithoutAGrantCannotBeResized) {
+  PodSpec placed = fraction_pod("placed", "0.5");
+  placed.gpu["gpu-model"] = "no such card";
+  cluster_.add_pods({placed});
+  const std::string binding = R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"placed"},)"
+                              R"("target":{"apiVersion":"v1","kind":"Node","name":"node"}})";
+  const auto bound =
+      kubectl({"create", "--raw", "/api/v1/namespaces/default/pods/placed/binding", "-f", "-"},
+              binding, kMallory);
+  ASSERT_TRUE(bound.done()) << bound.text;
+  expect_patch_refused("placed", annotation("tangram.dev/gpu-fraction", R"("0.4")"));
+}
+
+TEST_P(ForgingTest, TheExtenderWritesNoGrantThatIsNoRevision) {
+  const auto patch = [&](const std::string& text) {
+    return kubectl({"patch", "pod", "granted", "--type=merge", "-p", text}, "", kExtender);
+  };
+  expect_refused(patch(annotation("tangram.dev/gpu-fraction", R"("0.4")")),
+                 "the extender: request");
+  EXPECT_THAT(patch(annotation(kGrant, "null")).text, HasSubstr("denied"));
+  if (GetParam() == Guard::kWebhook) {
+    expect_refused(patch(annotation(kGrant, R"("{}")")), "the extender: an empty grant");
+    expect_refused(patch(annotation(kGrant, quoted(grant_ + " "))), "the extender: the same grant");
+  }
+  EXPECT_EQ(annotations_of(pod("granted")).at("gpu-grant"), grant_);
 }
 
 TEST_P(ForgingTest, RequestsOfWaitingPodsCanChange) {

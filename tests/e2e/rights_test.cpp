@@ -25,7 +25,7 @@ constexpr const char* kReplica = "/api/v1/namespaces/tangram-system/pods/rights"
 const std::map<std::string, std::string> kBreaks = {
     {"nodes list", "reads the cluster"},
     {"nodes watch", "hears of changes"},
-    {"pods get", "learns how a bind ended"},
+    {"pods get", "labels its pod"},
     {"pods list", "reads the cluster"},
     {"pods watch", "hears of changes"},
     {"pods/binding create", "binds"},

@@ -293,6 +293,21 @@ TEST(ShippedExpressionsTest, LetUpdatesThatChangeNoAnnotationPass) {
   EXPECT_EQ(changes, 8);
 }
 
+// A revision of a grant is no change of the request; the pod may be older than the rule.
+TEST(ShippedNamespaceRulesTest, LeaveGrantsToTheirOwnPolicy) {
+  int changes = 0;
+  for (const auto& object : objects_of("namespace-rules.yaml")) {
+    for (int i = 0; !at(object.json, "spec.variables." + std::to_string(i)).empty(); ++i) {
+      const std::string variable = at(object.json, "spec.variables." + std::to_string(i));
+      if (at(variable, "name") != "changed") continue;
+      ++changes;
+      EXPECT_NE(at(variable, "expression").find("name != \"tangram.dev/gpu-grant\""),
+                std::string::npos);
+    }
+  }
+  EXPECT_EQ(changes, 1);
+}
+
 /// The API server copies annotations, and from Kubernetes 1.35 labels, from a Binding to its pod.
 TEST(ShippedExtenderPolicyTest, LetsItsBindingsCarryNothingButAGrant) {
   int policies = 0;

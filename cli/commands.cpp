@@ -22,6 +22,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace tangram::cli {
@@ -64,6 +65,26 @@ std::string with_assumptions(std::string text, const ClusterSettings& settings,
   return with_unchecked(with_note(std::move(text), settings.assumed, screen), settings, screen);
 }
 
+/// @param progress  nothing = it was not waited for
+Result<CommandResult> resize_result(Output output, const std::string& pod,
+                                    const std::string& requested,
+                                    const std::optional<ResizeProgress>& progress) {
+  // Infeasible is an answer; a resize that is still under way is none.
+  int exit = kDone;
+  if (progress && progress->stage == ResizeStage::kInfeasible) exit = kNo;
+  if (progress && progress->stage != ResizeStage::kResized && exit == kDone) exit = kFailed;
+  if (!for_programs(output)) {
+    return CommandResult{one_line(progress ? outcome_text(pod, *progress) : requested) + "\n",
+                         exit};
+  }
+  std::string json;
+  json::Writer out(json);
+  out.begin_object().member("pod", pod).member("done", requested);
+  if (progress) out.member("state", to_string(progress->stage)).member("reason", progress->reason);
+  out.end_object();
+  return document(output, std::move(json), exit);
+}
+
 /// Why pods are taken to get their slots from the webhook; "" if that is known.
 std::string assumed_of(const FoundWebhook& found) {
   if (found.webhook != Webhook::kUnknown) return "";
@@ -88,6 +109,7 @@ Result<CommandResult> Commands::run() {
       {"explain", &Commands::explain},
       {"fit", &Commands::fit},
       {"whatif", &Commands::whatif},
+      {"resize", &Commands::resize},
       {"cordon-card", &Commands::cordon},
       {"uncordon-card", &Commands::cordon},
       {"doctor", &Commands::doctor},
@@ -181,28 +203,30 @@ Result<CommandResult> Commands::pods() {
   return CommandResult{with_unchecked(std::move(drawn), settings, screen_)};
 }
 
-Result<CommandResult> Commands::explain() {
-  std::string name = options_.pod;
-  std::string ns;
+Result<Commands::PodAt> Commands::named_pod() {
+  const std::string& name = options_.pod;
   if (const std::size_t slash = name.find('/'); slash != std::string::npos) {
-    ns = name.substr(0, slash);
-    name = name.substr(slash + 1);
-  } else if (auto default_ns = namespace_of_pods()) {
-    ns = std::move(*default_ns);
-  } else {
-    return default_ns.error();
+    return PodAt{name.substr(0, slash), name.substr(slash + 1)};
   }
+  auto ns = namespace_of_pods();
+  if (!ns) return ns.error();
+  return PodAt{std::move(*ns), name};
+}
+
+Result<std::string> Commands::explain_text(const PodAt& pod, ClusterSettings& settings) {
   const auto extender = running_extender();
   if (!extender) return extender.error();
+  if (*extender) return explain_page(**extender, pod.ns, pod.name);
+  const auto read = cluster(settings);
+  if (!read) return read.error();
+  return explain_page(**read, pod.ns, pod.name);
+}
+
+Result<CommandResult> Commands::explain() {
+  const auto pod = named_pod();
+  if (!pod) return pod.error();
   ClusterSettings settings;
-  Result<std::string> text = "";
-  if (*extender) {
-    text = explain_page(**extender, ns, name);
-  } else {
-    const auto read = cluster(settings);
-    if (!read) return read.error();
-    text = explain_page(**read, ns, name);
-  }
+  auto text = explain_text(*pod, settings);
   if (!text && text.error().code == Errc::kNotFound) {
     return fail(Errc::kNotFound,
                 text.error().message + "; `kubectl tangram pods -A` lists pods with GPUs");
@@ -268,6 +292,42 @@ Result<CommandResult> Commands::cordon() {
       .member("done", *done)
       .end_object();
   return document(options_.output, std::move(json));
+}
+
+std::optional<ResizeProgress> Commands::explained_resize(const PodAt& pod) {
+  ClusterSettings settings;
+  auto text = explain_text(pod, settings);
+  if (!text) return std::nullopt;
+  const auto view = read_explain_view(std::move(*text));
+  if (!view) return std::nullopt;
+  for (const ResizeStage stage : {ResizeStage::kProposed, ResizeStage::kInProgress,
+                                  ResizeStage::kDeferred, ResizeStage::kInfeasible}) {
+    if (view->resize_state == to_string(stage)) return ResizeProgress{stage, view->resize_reason};
+  }
+  return std::nullopt;
+}
+
+Result<CommandResult> Commands::resize() {
+  const auto pod = named_pod();
+  if (!pod) return pod.error();
+  const auto server = api();
+  if (!server) return server.error();
+  const ClusterSettings settings = read_cluster_settings(**server, options_.system_namespace);
+  const model::RequestRules& rules = settings.policy.requests;
+  ResizeOrder order = options_.resize;
+  order.ns = pod->ns;
+  order.pod = pod->name;
+  const auto requested = request_resize(**server, order, rules);
+  if (!requested) return requested.error();
+  if (!options_.wait)
+    return resize_result(options_.output, pod->ns + "/" + pod->name, *requested, std::nullopt);
+  std::cerr << one_line(*requested) << std::endl;
+  const auto progress =
+      await_resize([&] { return read_resize_progress(**server, pod->ns, pod->name, rules); },
+                   [&] { return explained_resize(*pod); },
+                   {std::chrono::seconds(options_.timeout_s), clock_, sleep_until_stopped});
+  if (!progress) return progress.error();
+  return resize_result(options_.output, pod->ns + "/" + pod->name, *requested, *progress);
 }
 
 Result<CommandResult> Commands::doctor() {

@@ -39,11 +39,22 @@ class Commands {
   Result<CommandResult> fit();
   Result<CommandResult> whatif();
   Result<CommandResult> cordon();
+  Result<CommandResult> resize();
   Result<CommandResult> doctor();
   Result<CommandResult> completion();
 
   Result<kube::KubeApi*> api();
   Result<std::string> namespace_of_pods();
+  struct PodAt {
+    std::string ns;
+    std::string name;
+  };
+  /// "NAME", or "NAMESPACE/NAME".
+  Result<PodAt> named_pod();
+  /// The page /api/v1/explain.
+  /// @param settings  set unless an extender is asked
+  Result<std::string> explain_text(const PodAt& pod, ClusterSettings& settings);
+  [[nodiscard]] std::optional<ResizeProgress> explained_resize(const PodAt& pod);
   /// Nothing without --extender.
   Result<std::optional<ExtenderAt>> running_extender();
   /// As the extender sees it, by its own settings.

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-/// `cordon-card` and `uncordon-card`: the only writes of this program, each one PATCH of the
-/// annotation tangram.dev/cordon of one Node.
+/// `cordon-card` and `uncordon-card`: each one PATCH of the annotation tangram.dev/cordon of one
+/// Node.
 namespace tangram::cli {
 
 /// Longer reasons do not fit into the cards annotation beside another one.

@@ -84,6 +84,11 @@ std::string draw_bound(const Screen& screen, const ExplainView& view) {
     }
   }
   std::string rest = findings_text(screen, view);
+  if (!view.resize_state.empty()) {
+    rest += in_lines(screen, paint(screen.style, kBold, "resize " + view.resize_state) +
+                                 (view.resize_reason.empty() ? "" : ": " + view.resize_reason)) +
+            "\n";
+  }
   if (!view.summary.empty()) rest += in_lines(screen, view.summary) + "\n";
   if (table.empty()) return text + " and has no GPU card\n" + rest;
   return text + ", isolation " + view.isolation + limits_of(view) + signature_text(view) + "\n" +

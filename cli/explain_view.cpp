@@ -64,11 +64,15 @@ Result<ExplainView> read_explain_view(std::string json) {
     json::read_members(request, "isolation", view.isolation, "memoryLimits", view.memory_limits,
                        "models", view.models, "containers", containers);
   };
+  const auto read_resize = [&](json::Reader& resize) {
+    json::read_members(resize, "state", view.resize_state, "reason", view.resize_reason);
+  };
   json::read_members(in, "namespace", view.ns, "name", view.name, "state", view.state, "node",
                      view.node, "isolation", view.isolation, "policy", view.policy, "grantKey",
                      view.grant_key, "request", read_request, "containers", containers, "findings",
                      json::each(view.findings, read_finding), "nodes",
-                     json::each(view.nodes, read_node), "summary", view.summary, "note", view.note);
+                     json::each(view.nodes, read_node), "summary", view.summary, "note", view.note,
+                     "resize", read_resize);
   if (auto done = in.finish(); !done) return done.error();
   return view;
 }

@@ -81,6 +81,8 @@ struct ExplainView {
   std::vector<ExplainedNode> nodes;  ///< pending
   std::string summary;               ///< bound: why it has not started; empty = nothing is known
   std::string note;
+  std::string resize_state;   ///< bound: "Deferred", ...; empty = the pod has what it requests
+  std::string resize_reason;  ///< a sentence; may be empty
 
   [[nodiscard]] bool bound() const { return state == "bound"; }
 };

@@ -2,11 +2,14 @@
 
 #include "model/annotations.hpp"
 #include "model/isolation.hpp"
+#include "model/resize_keys.hpp"
 #include "policies/registry.hpp"
 #include "tangram_version.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <array>
+#include <map>
 #include <sstream>
 
 namespace tangram::cli {
@@ -145,6 +148,59 @@ void add_cordons(CLI::App& parser, Options& options) {
       ->required();
 }
 
+struct ResizeOption {
+  std::string_view key;
+  const char* type;
+  const char* help;
+};
+constexpr std::array<ResizeOption, model::kResizeKeys.size()> kResizeOptions{{
+    {model::kMemoryKey, "QUANTITY", "Memory of each of its cards: 12Gi"},
+    {model::kFractionKey, "SHARE", "That share of each card's memory and compute: 0.5"},
+    {model::kComputeKey, "SHARE", "Beside gpu-mem, the share of compute: 0.3; 0 = best effort"},
+    {model::kMemoryLimitKey, "QUANTITY", "Burst limit of memory: 16Gi; none = the share"},
+    {model::kComputeLimitKey, "SHARE", "Burst limit of compute: 0.8; none = the share"},
+}};
+
+void add_resize(CLI::App& parser, Options& options) {
+  CLI::App* const resize = add_command(
+      parser, "resize",
+      "Request other amounts for a running pod, on the cards that it has and without a restart. "
+      "Writes its annotations. The extender grants the request, or says why not; then the node's "
+      "agent applies it to the containers. Exit code 3, with --wait: infeasible",
+      "  kubectl tangram resize train-0 -n ml --gpu-mem 12Gi\n"
+      "  kubectl tangram resize train-0 -n ml --gpu-mem 12Gi --wait --timeout 5m\n"
+      "  kubectl tangram resize ml/serve --container server --gpu-fraction 0.25\n"
+      "  kubectl tangram resize ml/serve --gpu-compute-limit 0.8 --dry-run\n"
+      "  kubectl tangram explain ml/serve    how far a resize is\n"
+      "Whole cards are not resized, and neither the cards nor the containers that have them "
+      "change.\n"
+      "What the means of memory limits allow: docs/annotations.md, \"Resize a running pod\".\n");
+  resize->add_option("POD", options.pod, "NAME, or NAMESPACE/NAME")->required();
+  for (const ResizeOption& option : kResizeOptions) {
+    const std::string key(option.key);
+    resize
+        ->add_option_function<std::string>(
+            "--" + key,
+            [&options, key](const std::string& value) { options.resize.amounts[key] = value; },
+            option.help)
+        ->type_name(option.type);
+  }
+  add(*resize, "--container", options.resize.container, "NAME",
+      "The container; needed where several have a GPU request");
+  CLI::Option* const wait = resize->add_flag(
+      "--wait", options.wait, "Wait until the containers have it, or it is infeasible");
+  const std::map<std::string, int> units{{"s", 1}, {"m", 60}, {"h", 3600}};
+  add(*resize, "--timeout", options.timeout_s, "TIME",
+      "With --wait, at most so long: 60s, 5m; default: 60s")
+      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE, "TIME"))
+      ->check(CLI::Range(1, 86'400))
+      ->needs(wait);
+  CLI::Option* const dry_run =
+      resize->add_flag("--dry-run", options.resize.dry_run,
+                       "Let the API server check the request, and store nothing");
+  wait->excludes(dry_run);
+}
+
 void add_others(CLI::App& parser, Options& options) {
   add_command(parser, "doctor",
               "Check the installation from end to end and say what to do about each problem. Exit "
@@ -167,8 +223,11 @@ std::string first_contradiction(const Options& options) {
     return "--namespace and --all-namespaces contradict each other; give one of them";
   }
   if (options.watch && (options.command == "cordon-card" || options.command == "uncordon-card" ||
-                        options.command == "completion")) {
+                        options.command == "resize" || options.command == "completion")) {
     return "--watch does not go with a command that shows nothing; leave it out";
+  }
+  if (options.command == "resize" && options.resize.amounts.empty()) {
+    return "resize needs an amount, such as --gpu-mem 12Gi; see `kubectl tangram resize --help`";
   }
   if (options.watch && options.command == "whatif" && options.file == "-") {
     return "--watch reads the file again each time, but standard input only once; name a file";
@@ -192,7 +251,7 @@ std::vector<std::string> request_values(std::string_view key) {
 std::unique_ptr<CLI::App> make_parser(Options& options) {
   auto parser = std::make_unique<CLI::App>(
       "Shows how Tangram shares GPU cards between pods, and why a pod is pending. Reads nodes and\n"
-      "pods with your kubeconfig. Only cordon-card and uncordon-card write.");
+      "pods with your kubeconfig. Only resize, cordon-card and uncordon-card write.");
   parser->name("kubectl tangram");
   parser->fallthrough();
   parser->require_subcommand(1);
@@ -211,6 +270,7 @@ std::unique_ptr<CLI::App> make_parser(Options& options) {
   add_views(*parser, options);
   add_fit(*parser, options);
   add_whatif(*parser, options);
+  add_resize(*parser, options);
   add_cordons(*parser, options);
   add_others(*parser, options);
   return parser;

@@ -3,6 +3,7 @@
 #include "cli/cluster_settings.hpp"
 #include "cli/connection.hpp"
 #include "cli/fit.hpp"
+#include "cli/resize.hpp"
 
 #include <memory>
 #include <string>
@@ -33,12 +34,16 @@ struct Options {
   std::string system_namespace = kSystemNamespace;
 
   std::vector<std::string> nodes;  ///< top
-  std::string pod;                 ///< explain; "NAME", or "NAMESPACE/NAME"
+  std::string pod;                 ///< explain, resize; "NAME", or "NAMESPACE/NAME"
   FitRequest fit;
   std::string file;    ///< whatif; "-" = standard input
   std::string card;    ///< cordon-card, uncordon-card
   std::string reason;  ///< cordon-card
   std::string shell;   ///< completion
+
+  ResizeOrder resize;  ///< without the pod
+  bool wait = false;   ///< resize
+  int timeout_s = 60;  ///< of the wait
 };
 
 /// The parser with its help texts. It writes into `options`, which must outlive it.

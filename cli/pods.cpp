@@ -4,6 +4,7 @@
 #include "cli/format.hpp"
 #include "cli/table.hpp"
 #include "cluster/agent_words.hpp"
+#include "cluster/resize.hpp"
 #include "model/request.hpp"
 
 #include <algorithm>
@@ -12,6 +13,17 @@
 namespace tangram::cli {
 
 namespace {
+
+/// How far its resize is; "" = it has what it requests.
+std::string resize_state(const GpuPod& gpu, const Cluster& cluster) {
+  const auto snapshot = cluster.snapshot();
+  const model::NodeState* const node = snapshot->find(gpu.pod.node);
+  if (node == nullptr) return "";
+  const auto resizable = cluster.table().find_resizable(gpu.pod.uid);
+  const auto resize =
+      cluster::resize_of(gpu.recorded.allocation, resizable ? &resizable->request : nullptr, *node);
+  return resize ? std::string(to_string(resize->state)) : "";
+}
 
 PodLine line_of(const GpuPod& gpu, const Cluster& cluster) {
   PodLine line{.ns = gpu.pod.ns, .name = gpu.pod.name, .node = gpu.pod.node};
@@ -22,6 +34,7 @@ PodLine line_of(const GpuPod& gpu, const Cluster& cluster) {
   if (!line.cards.empty()) line.isolation = to_string(allocation.isolation);
   line.memory_limits = limits_text(allocation.containers);
   line.state = state_of(gpu.pod);
+  line.resize = resize_state(gpu, cluster);
   line.findings = cluster.table().notes(gpu.pod.uid);
   return line;
 }
@@ -72,7 +85,9 @@ std::string draw_pods(const Screen& screen, const std::vector<PodLine>& pods,
     table.add({pod.ns, pod.name, or_dash(pod.node), or_dash(card_names(pod.cards, style.wide)),
                or_dash(pod.request), or_dash(pod.grant), or_dash(pod.isolation),
                or_dash(pod.memory_limits),
-               pod.state + (flawed ? " (" + findings_text(pod) + ")" : ""), findings_text(pod)});
+               pod.state + (pod.resize.empty() ? "" : ", resize " + pod.resize) +
+                   (flawed ? " (" + findings_text(pod) + ")" : ""),
+               findings_text(pod)});
   }
   return table.text(screen);
 }
@@ -87,7 +102,7 @@ std::string pods_json(const std::vector<PodLine>& pods) {
     for (const std::string& card : pod.cards) out.string(card);
     out.end_array().member("request", pod.request).member("grant", pod.grant);
     out.member("isolation", pod.isolation).member("memoryLimits", pod.memory_limits);
-    out.member("state", pod.state);
+    out.member("state", pod.state).member("resize", pod.resize);
     out.key("findings").begin_array();
     for (const cluster::Note& note : pod.findings) {
       out.begin_object().member("finding", to_string(note.finding));

@@ -20,6 +20,7 @@ struct PodLine {
   std::string isolation = {};           ///< of the grant; empty = none
   std::string memory_limits = {};       ///< by what they are enforced: limits_text()
   std::string state = {};               ///< "Pending", "Running", ...: see state_of()
+  std::string resize = {};              ///< "Deferred", ...; empty = it has what it requests
   std::vector<cluster::Note> findings = {};
 };
 
@@ -38,7 +39,7 @@ struct PodListStyle {
                                     const PodListStyle& style);
 
 /// {"pods": [{"namespace", "name", "node", "cards", "request", "grant", "isolation",
-/// "memoryLimits", "state", "findings": [{"finding", "message"}]}]}
+/// "memoryLimits", "state", "resize", "findings": [{"finding", "message"}]}]}
 [[nodiscard]] std::string pods_json(const std::vector<PodLine>& pods);
 
 }  // namespace tangram::cli

@@ -183,6 +183,15 @@ TEST(ExplainTest, LeavesOutMemoryLimitsThatAnOlderExtenderDoesNotTell) {
   expect_words(draw_explain(file_screen(), *view, true), {"is bound to node a, isolation mps\n"});
 }
 
+TEST(ExplainTest, SaysHowFarAResizeIs) {
+  const auto view = read_explain_view(R"({"namespace":"ml","name":"p","state":"bound","node":"a",
+    "isolation":"mps","containers":[{"name":"main","cards":[{"uuid":"x"}]}],
+    "resize":{"state":"Deferred","reason":"the card has no room now"}})");
+  ASSERT_TRUE(view) << view.error().message;
+  expect_words(draw_explain(file_screen(), *view, true),
+               {"isolation mps\nresize Deferred: the card has no room now\n\nCONTAINER"});
+}
+
 TEST(ExplainTest, NamesTheModesAsAnOlderExtenderTellsThem) {
   const auto view = read_explain_view(R"({"namespace":"ml","name":"p","state":"pending",
     "request":{"isolation":"mps"},"nodes":[{"name":"a","fits":false,
@@ -324,8 +333,7 @@ TEST(ExplainTest, SaysWhatIsWrongWithThePod) {
   EXPECT_NE(explained(rig, "wrong").find("write 0.333"), std::string::npos);
   const std::string uid = rig.add_pod("differs", {{"gpu-fraction", "0.5"}});
   rig.bind("differs", uid, "b", {testing::granted("GPU-b0", 100, 100)});
-  EXPECT_NE(explained(rig, "differs").find("GrantDiffers: the grant is not what"),
-            std::string::npos);
+  EXPECT_NE(explained(rig, "differs").find("resize Infeasible: "), std::string::npos);
   EXPECT_NE(explained(rig, "no-such-pod").find("no pod ml/no-such-pod waits"), std::string::npos);
 }
 

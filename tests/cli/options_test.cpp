@@ -62,6 +62,19 @@ TEST(OptionsTest, FitTakesTheAnnotationsWords) {
   EXPECT_EQ(options.fit.count, 4U);
 }
 
+TEST(OptionsTest, ReadsAResize) {
+  const Options options =
+      parse_options({"resize", "ml/p", "--gpu-mem", "12Gi", "--gpu-mem-limit", "none",
+                     "--container", "main", "--wait", "--timeout", "5m"})
+          .options;
+  EXPECT_EQ(options.pod, "ml/p");
+  EXPECT_EQ(options.resize.amounts,
+            (model::Annotations{{"gpu-mem", "12Gi"}, {"gpu-mem-limit", "none"}}));
+  EXPECT_EQ(options.resize.container, "main");
+  EXPECT_TRUE(options.wait);
+  EXPECT_EQ(options.timeout_s, 300);
+}
+
 TEST(OptionsTest, SaysWhatIsWrong) {
   EXPECT_NE(refused({}).find("subcommand"), std::string::npos);
   EXPECT_NE(refused({"explain"}).find("POD"), std::string::npos);
@@ -72,6 +85,16 @@ TEST(OptionsTest, SaysWhatIsWrong) {
   EXPECT_NE(refused({"pods", "-A", "-n", "ml"}).find("contradict"), std::string::npos);
   EXPECT_NE(refused({"whatif", "-f", "-", "-w"}).find("standard input"), std::string::npos);
   EXPECT_NE(refused({"cordon-card", "GPU-1", "-w"}).find("leave it out"), std::string::npos);
+  EXPECT_NE(refused({"resize", "p"}).find("needs an amount"), std::string::npos);
+  EXPECT_NE(refused({"resize", "p", "--gpu-mem", "8Gi", "-w"}).find("leave it out"),
+            std::string::npos);
+  EXPECT_NE(refused({"resize", "p", "--gpu-mem", "8Gi", "--timeout", "5m"}).find("--wait"),
+            std::string::npos);
+  EXPECT_NE(
+      refused({"resize", "p", "--gpu-mem", "8Gi", "--wait", "--timeout", "5x"}).find("timeout"),
+      std::string::npos);
+  EXPECT_NE(refused({"resize", "p", "--gpu-mem", "8Gi", "--wait", "--dry-run"}).find("exclude"),
+            std::string::npos);
   EXPECT_NE(refused({"top", "--nonsense"}).find("--nonsense"), std::string::npos);
 }
 
@@ -79,7 +102,7 @@ TEST(OptionsTest, HelpTeachesWithExamples) {
   const Parsed help = parse_options({"--help"});
   EXPECT_EQ(help.exit, kDone);
   EXPECT_NE(help.message.find("kubectl tangram explain train-0 -n ml"), std::string::npos);
-  for (const char* command : {"top", "pods", "explain", "fit", "whatif", "cordon-card",
+  for (const char* command : {"top", "pods", "explain", "fit", "whatif", "resize", "cordon-card",
                               "uncordon-card", "doctor", "completion"}) {
     EXPECT_NE(help.message.find(command), std::string::npos) << command;
     const Parsed own = parse_options({command, "--help"});

@@ -61,7 +61,7 @@ TEST(PodsTest, ShortensUuidsAndSaysWhatIsWrong) {
   const auto lines = pod_lines(*rig.cluster(), "ml");
   EXPECT_EQ(draw_pods(file_screen(), lines, {}),
             "NAME  NODE  CARDS          REQUEST  GRANT         STATE\n"
-            "p     a     GPU-01234567…  0.5      10000Mi, 0.1  Starting (GrantDiffers)\n"
+            "p     a     GPU-01234567…  0.5      10000Mi, 0.1  Starting, resize Infeasible\n"
             "q     -     -              -        -             Pending (RequestInvalid)\n");
 }
 
@@ -94,9 +94,9 @@ TEST(PodsTest, AnswersPrograms) {
       pods_json(pod_lines(*rig.cluster(), "ml")),
       R"({"pods":[{"namespace":"ml","name":"half","node":"a","cards":["GPU-a0"],)"
       R"("request":"0.5","grant":"40Gi, 0.5","isolation":"mps","memoryLimits":"nothing",)"
-      R"("state":"Starting",)"
+      R"("state":"Starting","resize":"",)"
       R"("findings":[]},{"namespace":"ml","name":"large","node":"","cards":[],)"
-      R"("request":"100Gi","grant":"","isolation":"","memoryLimits":"","state":"Pending","findings":[]}]})");
+      R"("request":"100Gi","grant":"","isolation":"","memoryLimits":"","state":"Pending","resize":"","findings":[]}]})");
 }
 
 }  // namespace

@@ -329,7 +329,7 @@ Result<ResizeProgress> await_resize(const std::function<Result<ResizeProgress>()
   const TimePoint deadline = wait.clock.now() + wait.timeout;
   std::optional<ResizeProgress> explained;
   for (int i = 0;; ++i) {
-    const auto progress = read();
+    auto progress = read();
     if (is_outcome(progress)) return progress;
     const bool is_over = wait.clock.now() >= deadline;
     if (i % kExplainEvery == 1 || is_over) {

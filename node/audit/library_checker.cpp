@@ -58,7 +58,10 @@ void LibraryChecker::look_at(const MemoryUse& use) {
   int looks = 0;
   for (const PlacedProcess& process : use.processes) {
     Seen& seen = seen_[process.pid];
-    if (seen.container != container) seen = {.container = container};  // it has got the number
+    if (seen.container != container) {  // it has got the number
+      seen = Seen();
+      seen.container = container;
+    }
     seen.noted = now;
     const bool is_due = !seen.looked || now - *seen.looked >= kBetweenLooks;
     if (is_due && looks++ < kMostLooks) look_at(use, process.pid, seen);

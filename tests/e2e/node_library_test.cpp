@@ -1,15 +1,12 @@
 // The library that stands in for the driver's own, in containers of a real kubelet and containerd.
 // The driver under it is tests/fake_cuda.
 
-#include "tests/e2e/environment.hpp"
 #include "tests/e2e/kubectl.hpp"
-#include "tests/e2e/node_fixture.hpp"
-#include "tests/fake_cuda/card_file.hpp"
+#include "tests/e2e/library_node.hpp"
 
 #include <algorithm>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -21,87 +18,10 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-constexpr std::uint64_t kMiB = 1U << 20U;
-constexpr int kCardMib = 32'510;
-constexpr std::uint64_t kHalf = 16'255 * kMiB;
-const std::string kUuid = "GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0";
+constexpr std::uint64_t kHalf = std::uint64_t{16'255} << 20U;
 
-std::vector<CardSpec> one_card() {
-  auto cards = node_with_cards(RealNode::kName, 1).cards;
-  cards[0].id = kUuid;
-  cards[0].model = "Tesla V100-SXM2-32GB";
-  cards[0].memory_mib = kCardMib;
-  return cards;
-}
-
-std::string mount(const std::string& host, const std::string& container, const char* access) {
-  return "  - {hostPath: " + host + ", containerPath: " + container + ", options: [" + access +
-         ", nosuid, nodev, bind]}\n";
-}
-
-class NodeLibraryTest : public NodeTest {
+class NodeLibraryTest : public LibraryNodeTest {
  protected:
-  NodeLibraryTest() : NodeTest(one_card()) {
-    make_driver();
-    fs::create_directories(root_ / "stand-ins");
-    for (const char* const library : {STAND_IN_CUDA, STAND_IN_NVML}) {
-      fs::copy_file(library, root_ / "stand-ins" / fs::path(library).filename(),
-                    fs::copy_options::overwrite_existing);
-    }
-    node_.stop("tangram-node");
-    start_library_agent();
-    EXPECT_TRUE(eventually(
-        30s,
-        [&] { return cards_published().find(R"("memoryLimits":"library")") != std::string::npos; }))
-        << cards_published() << agent_log();
-  }
-  ~NodeLibraryTest() override {
-    remove_pods();
-    fs::remove_all(root_ / "nvidia-cdi");  // other tests have cards without it
-  }
-
-  void start_library_agent() {
-    std::vector<std::string> arguments = agent_arguments();
-    arguments.insert(arguments.end(), {"--nvidia-cdi-dirs", (root_ / "nvidia-cdi").string(),
-                                       "--stand-ins", (root_ / "stand-ins").string()});
-    node_.start("tangram-node", arguments);
-  }
-
-  /// A CDI spec as NVIDIA's toolkit writes it, with the fake driver, and the card that it shares.
-  void make_driver() {
-    fs::create_directories(root_ / "nvidia-cdi");
-    const std::string cards = root_ / fake_cuda::kCardFile;
-    card_ = fake_cuda::create_card_file(cards.c_str());
-    ASSERT_NE(card_, nullptr);
-    card_->count = 1;
-    card_->cards[0].uuid.fill(0xa0);
-    card_->cards[0].bytes = kCardMib * kMiB;
-    card_->cards[0].pool_chunk = card_->cards[0].pitch = 2 * kMiB;
-    const std::string lib = "/usr/lib/x86_64-linux-gnu/";
-    std::ofstream(root_ / "nvidia-cdi/nvidia.yaml")
-        << "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: " << kUuid
-        << "\n  containerEdits:\n    env: [FAKE_CARD=0]\ncontainerEdits:\n  mounts:\n"
-        << mount(FAKE_CUDA, lib + "libcuda.so.1", "ro")
-        << mount(FAKE_NVML, lib + "libnvidia-ml.so.1", "ro")
-        << mount(cards, "/fake_cuda.cards", "rw");
-  }
-
-  void create_and_wait(const std::string& name, const std::string& fraction,
-                       const std::map<std::string, std::string>& more = {}) {
-    std::map<std::string, std::string> share{{"gpu-fraction", fraction},
-                                             {"gpu-isolation", "time-slice"}};
-    share.insert(more.begin(), more.end());
-    NodePod pod = gpu_pod(name, share);
-    pod.containers.front().image = "e2e.tangram.dev/libc:1";
-    create(pod);
-    ASSERT_TRUE(wait_starts(uid_of(name), "main", 1, 60s)) << agent_log();
-  }
-
-  /// Answers of CUDA's driver in the container, one on each line.
-  std::string ask(const std::string& pod, const std::string& how, const std::string& commands) {
-    return kubectl({"exec", "-i", pod, "--", "/cuda_client", how}, commands).text;
-  }
-
   /// What the card has done, or will do, for each process, by the card's own count.
   std::vector<std::uint64_t> busy_ns() {
     const fake_cuda::CardLock lock(*card_);
@@ -161,9 +81,10 @@ class NodeLibraryTest : public NodeTest {
     return text.str();
   }
 
-  const fs::path root_ = environment().state / "node";
-  fake_cuda::CardFile* card_ = nullptr;
   std::vector<std::jthread> programs_;  ///< end with their pods
+
+  // They wait for the end of their pods.
+  ~NodeLibraryTest() override { remove_pods(); }
 };
 
 TEST_F(NodeLibraryTest, AContainerSeesItsHalfOfTheCardAndGetsNoByteMore) {

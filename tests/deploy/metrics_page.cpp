@@ -7,6 +7,7 @@
 #include "extender/health_routes.hpp"
 #include "extender/listeners.hpp"
 #include "extender/page/packing_stream.hpp"
+#include "extender/scheduling/resizer.hpp"
 #include "extender/scheduling/routes.hpp"
 #include "extender/waker.hpp"
 #include "kube/local/api.hpp"
@@ -106,6 +107,15 @@ std::string extender_text() {
   const extender::AdmissionMetrics admission;
   const extender::Evictor evictor(
       {}, {.api = api, .clock = clock, .may_write = [](auto) { return false; }, .report = nullptr});
+  const extender::Resizer resizer({}, {.api = api,
+                                       .ledger = ledger,
+                                       .pods = pods,
+                                       .policies = policies,
+                                       .clock = clock,
+                                       .may_write = [](auto) { return false; },
+                                       .sign = model::Signer(),
+                                       .check = model::SignatureCheck(),
+                                       .report = nullptr});
   extender::Promises promises(clock);
   extender::Denials denials(clock);
   const extender::Waker waker({}, {.api = api,
@@ -122,7 +132,7 @@ std::string extender_text() {
   for (const char* with_tls : {"metrics", "server", "webhook"}) {
     listeners.push_back({with_tls, {}, http::tls::Identity::Health{}});
   }
-  return extender::exposition({&verbs, &admission, &evictor, &waker, &cluster, &news}) +
+  return extender::exposition({&verbs, &admission, &resizer, &evictor, &waker, &cluster, &news}) +
          prometheus::TextSerializer().Serialize(extender::Listeners::metrics_of(listeners));
 }
 

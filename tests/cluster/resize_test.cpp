@@ -126,6 +126,16 @@ TEST_F(ResizeOfTest, WhatMpsLimitsCannotChangeInARunningProcess) {
   EXPECT_EQ(state(), "Infeasible");
 }
 
+TEST_F(ResizeOfTest, WhatTheDriverLimitsCannotChangeInARunningContainer) {
+  node_ = node(MemoryLimits::kDriver);
+  grant(with_compute(500, 500));
+  ask(with_compute(400, 500));
+  EXPECT_EQ(state(), "Infeasible");
+  EXPECT_NE(reason().find("cannot change the limits"), std::string::npos);
+  ask(with_compute(500, 400));
+  EXPECT_EQ(state(), "Proposed");
+}
+
 TEST_F(ResizeOfTest, APodWithoutCardsHasNone) {
   pod_.containers.clear();
   EXPECT_EQ(state(), "none");

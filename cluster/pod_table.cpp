@@ -222,6 +222,14 @@ std::vector<UnstartedPod> PodTable::unstarted() const {
   return pods;
 }
 
+void PodTable::forget_resizable(const ResizablePodPtr& pod) {
+  const std::scoped_lock lock(mutex_);
+  const auto entry = records_.find(pod->pod.uid);
+  if (entry == records_.end() || entry->second.resizable != pod) return;
+  entry->second.resizable = nullptr;
+  place(resizable_, *entry, false);
+}
+
 std::vector<ResizablePodPtr> PodTable::resizable() const {
   const std::scoped_lock lock(mutex_);
   std::vector<ResizablePodPtr> pods;

@@ -70,6 +70,9 @@ class PodTable {
   std::vector<std::string> retain(const std::function<bool(const std::string& uid)>& keep);
   [[nodiscard]] bool contains(std::string_view uid) const;
 
+  /// The pod turned out to have what it requests. Nothing happens if it has changed since.
+  void forget_resizable(const ResizablePodPtr& pod);
+
   // By the verbs, which may be asked about a pod before the watch shows it, or after its end.
 
   /// kube-scheduler got this answer.

@@ -130,13 +130,17 @@ ResizablePodPtr resizable(const kube::Pod& pod, const Result<PodPlan>& plan,
   const Allocation& granted = recorded.allocation;
   if (pod.deleting || !plan || granted.containers.empty() || granted.by_start) return nullptr;
   const model::GpuRequest& request = plan->demand.gpu;
-  const bool answered = node != nullptr && node->inventory->resizes.contains(pod.uid);
-  const bool has_what_it_requests = granted.revision == 0 && !answered &&
-                                    same_shape(request, granted.containers) &&
-                                    !asks_other_amounts(request, granted.containers, node);
-  if (has_what_it_requests) return nullptr;
+  if (node != nullptr && has_all_it_requests(granted, request, *node)) return nullptr;
   return std::make_shared<ResizablePod>(
       ResizablePod{.pod = {pod.uid, pod.ns, pod.name}, .node = pod.node, .request = request});
+}
+
+bool has_all_it_requests(const Allocation& allocation, const model::GpuRequest& request,
+                         const NodeState& node) {
+  const auto is_away = [&](const GrantedCard& part) { return card_of(node, part) == nullptr; };
+  return allocation.revision == 0 && answer_of(allocation, node) == nullptr &&
+         !any_part(allocation, is_away) && same_shape(request, allocation.containers) &&
+         !asks_other_amounts(request, allocation.containers, &node);
 }
 
 std::string_view to_string(ResizeState state) {

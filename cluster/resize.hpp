@@ -23,7 +23,8 @@ struct ResizablePod {
 using ResizablePodPtr = std::shared_ptr<const ResizablePod>;
 
 /// @param node  the pod's, or null if it is not known
-/// @returns null if the pod has what it requests, has no good grant, or is being deleted
+/// @returns null if the pod has what it requests, as far as is known for certain, has no good
+///          grant, or is being deleted
 [[nodiscard]] ResizablePodPtr resizable(const kube::Pod& pod, const Result<PodPlan>& plan,
                                         const Recorded& recorded, const model::NodeState* node);
 
@@ -51,6 +52,12 @@ struct Resize {
 [[nodiscard]] std::optional<Resize> resize_of(const model::Allocation& allocation,
                                               const model::GpuRequest* request,
                                               const model::NodeState& node);
+
+/// Has the pod, for certain, what it requests, by a grant that was never revised? Then nothing of
+/// a resize is to be remembered.
+[[nodiscard]] bool has_all_it_requests(const model::Allocation& allocation,
+                                       const model::GpuRequest& request,
+                                       const model::NodeState& node);
 
 /// The pod's next revision: what it requests now of the same cards.
 [[nodiscard]] model::Allocation next_revision(const model::Allocation& allocation,

@@ -232,6 +232,7 @@ Resizer::Parts App::resizer_parts() {
   return {.api = parts_.api,
           .ledger = ledger_,
           .pods = pods_,
+          .promises = promises_,
           .policies = policies_,
           .clock = parts_.clock,
           .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },

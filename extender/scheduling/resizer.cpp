@@ -3,6 +3,7 @@
 #include "base/metric_family.hpp"
 #include "base/sleeper.hpp"
 #include "cluster/allocations.hpp"
+#include "extender/scheduling/pod_view.hpp"
 #include "model/annotations.hpp"
 #include "model/grant.hpp"
 
@@ -96,16 +97,34 @@ void Resizer::advance(Case& its) {
   const auto cluster = parts_.ledger.snapshot();
   const auto found = cluster->lookup(its.pod->node);
   if (!found) return;
-  const bool is_due = its.resize && its.resize->state == ResizeState::kProposed;
-  if (found->version == its.version && !(is_due && now >= its.next_try)) return;
+  const bool is_due = its.wanted && now >= its.next_try;
+  if (found->version == its.version && !is_due) return;
   its.version = found->version;
   const model::NodeState& node = *found->node;
   const model::Allocation* const allocation = find_allocation(node, its.pod->pod.uid);
+  its.wanted = false;
   if (allocation == nullptr || allocation->terminating) return note(its, std::nullopt);
-  note(its, cluster::resize_of(*allocation, &its.pod->request, node));
-  const bool wanted = (its.resize && its.resize->state == ResizeState::kProposed) ||
-                      cluster::must_be_taken_back(*allocation, node);
-  if (wanted && now >= its.next_try) write(its, *allocation, node);
+  note(its, state_of(its, *allocation, node));
+  if (!its.resize && cluster::has_all_it_requests(*allocation, its.pod->request, node)) {
+    return parts_.pods.forget_resizable(its.pod);
+  }
+  its.wanted = (its.resize && its.resize->state == ResizeState::kProposed) ||
+               cluster::must_be_taken_back(*allocation, node);
+  if (its.wanted && now >= its.next_try) write(its, *allocation, node);
+}
+
+/// Room of pods that preempted others and wait for it is not given away.
+std::optional<cluster::Resize> Resizer::state_of(Case& its, const model::Allocation& allocation,
+                                                 const model::NodeState& node) {
+  auto resize = cluster::resize_of(allocation, &its.pod->request, node);
+  if (!resize || resize->state != ResizeState::kProposed) return resize;
+  const auto nominated =
+      nominated_above({parts_.pods, parts_.promises}, allocation.pod_uid, allocation.priority);
+  const auto here = nominated.find(allocation.node);
+  if (here == nominated.end()) return resize;
+  its.version = 0;  // the nomination may end without a change of the node
+  return cluster::resize_of(allocation, &its.pod->request,
+                            keep_room(node, here->second, parts_.policies));
 }
 
 void Resizer::note(Case& its, std::optional<cluster::Resize> resize) {
@@ -128,24 +147,32 @@ void Resizer::put_off(Case& its) {
 
 void Resizer::write(Case& its, const model::Allocation& allocation, const model::NodeState& node) {
   const std::scoped_lock lock(writing_);
-  if (finished_ || !may_write()) return;
+  if (!may_write()) return;
   const cluster::PodName& name = its.pod->pod;
   const auto pod = kube::read_pod(parts_.api, name.ns, name.name, settings_.api_timeout);
   if (!pod || pod->uid != name.uid || pod->deleting || pod->finished) return put_off(its);
   const auto plan = parts_.policies.plan(*pod);
   const auto recorded = cluster::recorded_allocation(*pod, *parts_.check);
-  // The watch is behind; or the grant was removed, and what it said is not known.
+  // The watch is behind; or the grant was removed or forged, and what it said is not known.
   const bool as_watched = plan && plan->demand.gpu == its.pod->request &&
                           recorded.allocation.revision <= allocation.revision;
-  if (!as_watched || recorded.issued_at.empty()) return put_off(its);
+  const bool is_signed = parts_.ledger.apply([&](const model::Ledger& ledger) {
+    const auto* entry = ledger.find(name.uid);
+    return entry != nullptr && entry->is_signed;
+  });
+  const bool vouched = !recorded.allocation.by_start && !recorded.issued_at.empty() &&
+                       (!is_signed || model::is_known_key(recorded.grant_key));
+  if (!as_watched || !vouched) return put_off(its);
   const bool takes_back = cluster::must_be_taken_back(allocation, node);
-  send(its, *pod, recorded,
-       takes_back ? cluster::taken_back(allocation)
-                  : cluster::next_revision(allocation, its.pod->request, node));
-  if (takes_back) its.next_try = parts_.clock.now() + kAfterTakingBack;
+  const bool written =
+      send(its, *pod, recorded,
+           takes_back ? cluster::taken_back(allocation)
+                      : cluster::next_revision(allocation, its.pod->request, node));
+  if (takes_back && written) its.next_try = parts_.clock.now() + kAfterTakingBack;
 }
 
-void Resizer::send(Case& its, const kube::Pod& pod, const cluster::Recorded& recorded,
+/// @returns whether it was written
+bool Resizer::send(Case& its, const kube::Pod& pod, const cluster::Recorded& recorded,
                    const model::Allocation& next) {
   const std::string text = model::encode_signed({.pod_uid = next.pod_uid,
                                                  .node = next.node,
@@ -158,11 +185,17 @@ void Resizer::send(Case& its, const kube::Pod& pod, const cluster::Recorded& rec
   const model::SignatureCheck& check = *parts_.check;
   if (model::is_known_key(recorded.grant_key) && !model::is_known_key(check(text).key)) {
     note(its, cluster::Resize{ResizeState::kInfeasible, kNotSigned});
-    return put_off(its);
+    put_off(its);
+    return false;
   }
-  const auto taken =
-      parts_.ledger.apply([&](model::Ledger& ledger) { return ledger.resize(next); });
-  if (!taken) return put_off(its);
+  // Once more: reading the pod may have taken its time.
+  const bool taken = may_write() && parts_.ledger.apply([&](model::Ledger& ledger) {
+    return ledger.resize(next).has_value();
+  });
+  if (!taken) {
+    put_off(its);
+    return false;
+  }
   its.doubt = Doubt{.change = {.ns = pod.ns,
                                .name = pod.name,
                                .uid = pod.uid,
@@ -173,6 +206,7 @@ void Resizer::send(Case& its, const kube::Pod& pod, const cluster::Recorded& rec
   ++doubts_;
   const auto written = try_to_write(its);
   if (written || written.error().code != Errc::kTimeout) end_doubt(its, written.has_value());
+  return written.has_value();
 }
 
 /// Sends the write that is in doubt, perhaps again.
@@ -204,7 +238,7 @@ void Resizer::settle(Case& its) {
     const auto recorded = cluster::recorded_allocation(*pod, *parts_.check);
     return end_doubt(its, recorded.allocation.revision == its.doubt->revision);
   }
-  if (!finished_ && may_write()) {
+  if (may_write()) {
     if (try_to_write(its)) end_doubt(its, true);
   } else if (parts_.clock.now() - its.doubt->sent > kLateWrite) {
     end_doubt(its, false);
@@ -225,7 +259,6 @@ void Resizer::end_doubt(Case& its, bool applied) {
 
 bool Resizer::finish() {
   const std::scoped_lock lock(writing_);
-  finished_ = true;
   return doubts_ == 0;
 }
 

@@ -6,6 +6,7 @@
 #include "cluster/policy_source.hpp"
 #include "cluster/resize.hpp"
 #include "cluster/shared_ledger.hpp"
+#include "extender/scheduling/promises.hpp"
 #include "kube/client.hpp"
 #include "model/grant_reading.hpp"
 
@@ -53,9 +54,10 @@ struct ResizerSettings {
 class Resizer final : public prometheus::Collectable {
  public:
   struct Parts {
-    kube::KubeApi& api;  ///< this and the next four outlive the resizer
+    kube::KubeApi& api;  ///< this and the next five outlive the resizer
     cluster::SharedLedger& ledger;
-    const cluster::PodTable& pods;
+    cluster::PodTable& pods;
+    const Promises& promises;
     const cluster::PolicySource& policies;
     const Clock& clock;
     /// May a write that takes so long be sent now? Only a leader's.
@@ -74,7 +76,7 @@ class Resizer final : public prometheus::Collectable {
   /// Brings every resize as far as it can get now. Blocks for as long as its requests take.
   void look();
 
-  /// Writes no more, and waits for the write under way.
+  /// Waits for the write under way; to be called when no other may begin.
   /// @returns false if the outcome of one is not known
   bool finish();
 
@@ -94,6 +96,7 @@ class Resizer final : public prometheus::Collectable {
     TimePoint next_try{};       ///< after a failure
     std::chrono::milliseconds backoff{};
     std::optional<cluster::Resize> resize;
+    bool wanted = false;  ///< a revision is to be written
     std::optional<Doubt> doubt;
   };
 
@@ -101,7 +104,9 @@ class Resizer final : public prometheus::Collectable {
   void advance(Case& its);
   void note(Case& its, std::optional<cluster::Resize> resize);
   void write(Case& its, const model::Allocation& allocation, const model::NodeState& node);
-  void send(Case& its, const kube::Pod& pod, const cluster::Recorded& recorded,
+  std::optional<cluster::Resize> state_of(Case& its, const model::Allocation& allocation,
+                                          const model::NodeState& node);
+  bool send(Case& its, const kube::Pod& pod, const cluster::Recorded& recorded,
             const model::Allocation& next);
   Result<void> try_to_write(Case& its);
   void settle(Case& its);
@@ -114,7 +119,6 @@ class Resizer final : public prometheus::Collectable {
   const Parts parts_;
   std::map<std::string, Case, std::less<>> cases_;  ///< by UID
   std::mutex writing_;                              ///< held by a look that may write
-  bool finished_ = false;                           ///< under writing_
   std::atomic<std::size_t> doubts_{0};
   std::array<std::atomic<std::uint64_t>, kResizeOutcomeNames.size()> results_{};
   std::array<std::atomic<std::uint64_t>, cluster::kAllResizeStates.size()> states_{};

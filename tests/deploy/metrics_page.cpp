@@ -107,16 +107,17 @@ std::string extender_text() {
   const extender::AdmissionMetrics admission;
   const extender::Evictor evictor(
       {}, {.api = api, .clock = clock, .may_write = [](auto) { return false; }, .report = nullptr});
+  extender::Promises promises(clock);
   const extender::Resizer resizer({}, {.api = api,
                                        .ledger = ledger,
                                        .pods = pods,
+                                       .promises = promises,
                                        .policies = policies,
                                        .clock = clock,
                                        .may_write = [](auto) { return false; },
                                        .sign = model::Signer(),
                                        .check = model::SignatureCheck(),
                                        .report = nullptr});
-  extender::Promises promises(clock);
   extender::Denials denials(clock);
   const extender::Waker waker({}, {.api = api,
                                    .clock = clock,

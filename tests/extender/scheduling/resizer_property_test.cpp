@@ -78,6 +78,7 @@ struct Extender {
                   {.api = faulty,
                    .ledger = ledger,
                    .pods = table,
+                   .promises = promises,
                    .policies = policies,
                    .clock = clock,
                    .may_write = [](std::chrono::milliseconds) { return true; },

@@ -85,20 +85,24 @@ class ResizerTest : public ::testing::Test {
   Rig rig_;
   std::string uid_;
   std::vector<std::string> told_;
-  Resizer resizer_{{},
-                   {.api = rig_.api,
-                    .ledger = rig_.ledger,
-                    .pods = rig_.table,
-                    .policies = rig_.policies,
-                    .clock = rig_.clock,
-                    .may_write = [this](std::chrono::milliseconds) { return rig_.may_write; },
-                    .sign = model::Signer(),
-                    .check = model::SignatureCheck(),
-                    .report =
-                        [this](const cluster::PodName& pod, std::string_view reason,
-                               const std::string& sentence) {
-                          told_.push_back(pod.name + " " + std::string(reason) + ": " + sentence);
-                        }}};
+  int may_write_times_ = 1'000;
+  Resizer resizer_{
+      {},
+      {.api = rig_.api,
+       .ledger = rig_.ledger,
+       .pods = rig_.table,
+       .promises = rig_.promises,
+       .policies = rig_.policies,
+       .clock = rig_.clock,
+       .may_write =
+           [this](std::chrono::milliseconds) { return rig_.may_write && may_write_times_-- > 0; },
+       .sign = model::Signer(),
+       .check = model::SignatureCheck(),
+       .report =
+           [this](const cluster::PodName& pod, std::string_view reason,
+                  const std::string& sentence) {
+             told_.push_back(pod.name + " " + std::string(reason) + ": " + sentence);
+           }}};
 };
 
 TEST_F(ResizerTest, LeavesAPodThatHasWhatItRequests) {
@@ -318,10 +322,69 @@ TEST_F(ResizerTest, AReplicaThatNoLongerLeadsWaitsUntilNothingCanComeAnyMore) {
   EXPECT_EQ(writes(), 1U);
 }
 
-TEST_F(ResizerTest, WritesNothingAfterItHasFinished) {
+TEST_F(ResizerTest, WritesAgainOnceItLeadsAgain) {
+  rig_.may_write = false;
   EXPECT_TRUE(resizer_.finish());
   request("0.7");
   look();
+  EXPECT_EQ(writes(), 0U);
+  rig_.may_write = true;
+  look();
+  EXPECT_EQ(granted(), 700);
+}
+
+TEST_F(ResizerTest, SendsNothingOnceItsLeaseIsTooShort) {
+  request("0.7");
+  may_write_times_ = 1;  // the read takes the rest of it
+  look();
+  EXPECT_EQ(writes(), 0U);
+  EXPECT_EQ(used(), 500);
+}
+
+TEST_F(ResizerTest, TakingBackIsTriedUntilItIsDone) {
+  request("0.7");
+  look();
+  refused(1, model::ResizeRefusal::kNoRoom);
+  rig_.api.will_answer(kWrite, 409);
+  look();
+  EXPECT_EQ(grant().revision, 1);
+  look();
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(granted(), 500);
+}
+
+TEST_F(ResizerTest, RoomOfAPodThatPreemptedOthersIsNotGivenAway) {
+  rig_.add_pod("urgent",
+               {{"tangram.dev/gpu-fraction", "0.4"}, {"tangram.dev/gpu-isolation", "time-slice"}});
+  rig_.nominate("urgent", "n");
+  request("0.7");
+  look();
+  EXPECT_EQ(writes(), 0U);
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_NE(told_[0].find("ResizeDeferred"), std::string::npos);
+  rig_.end_pod("urgent");
+  look();
+  EXPECT_EQ(granted(), 700);
+}
+
+TEST_F(ResizerTest, APodThatWasListedBeforeItsNodeIsLookedAtOnce) {
+  Rig fresh;
+  testing::send_list(fresh.pods, rig_.list("/api/v1/pods"));
+  EXPECT_EQ(fresh.table.resizable().size(), 1U);
+  testing::send_list(fresh.nodes, rig_.list("/api/v1/nodes"));
+  Resizer resizer({}, {.api = rig_.api,
+                       .ledger = fresh.ledger,
+                       .pods = fresh.table,
+                       .promises = fresh.promises,
+                       .policies = fresh.policies,
+                       .clock = rig_.clock,
+                       .may_write = [](std::chrono::milliseconds) { return true; },
+                       .sign = model::Signer(),
+                       .check = model::SignatureCheck(),
+                       .report = nullptr});
+  resizer.look();
+  EXPECT_TRUE(fresh.table.resizable().empty());
   EXPECT_EQ(writes(), 0U);
 }
 

@@ -1,5 +1,6 @@
 #include "node/resize/resizer.hpp"
 
+#include "base/sleeper.hpp"
 #include "model/grant.hpp"
 
 #include <spdlog/spdlog.h>
@@ -17,6 +18,8 @@ using model::ResizeRefusal;
 
 // For what was freed or failed since, as MemoryChecker looks.
 constexpr std::chrono::milliseconds kBetweenLooks = 1s;
+// However often pods change: a look asks the driver and reads the journal.
+constexpr std::chrono::milliseconds kAtLeast = 50ms;
 /// A process that compared with the larger limit just before has accounted its memory by then.
 constexpr std::chrono::milliseconds kSettling = 200ms;
 
@@ -94,6 +97,7 @@ void Resizer::restore() {
 void Resizer::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     look();
+    sleep_until_stopped(kAtLeast, stop);
     std::unique_lock lock(mutex_);
     woken_.wait_for(lock, stop, lowered_.empty() ? kBetweenLooks : kSettling,
                     [&] { return awake_; });
@@ -164,7 +168,8 @@ Resizer::Sight Resizer::read(const std::vector<Resize>& due) {
       if (grows(resize)) grown.insert(card.now.uuid);
     }
   }
-  Sight sight{.uses = {}, .orphaned = std::vector<OrphanedMemory>{}};
+  Sight sight{
+      .since = parts_.clock.now(), .uses = {}, .orphaned = std::vector<OrphanedMemory>{}};
   if (!shrunk.empty()) {
     sight.uses =
         meter_.read(shrunk, with_wanted(claims_of_present(parts_.pods, parts_.journal), due));
@@ -192,7 +197,7 @@ Resizer::Step Resizer::step(const Resize& resize, const Sight& sight, Refusal& r
   const auto room = check_room(resize, sight);
   const auto use = room ? check_use(resize, sight) : Result<void>{};
   if (room && use) {
-    if (!lower(resize)) return Step::kWaits;
+    if (!lower(resize, sight)) return Step::kWaits;
     return record(resize) ? Step::kApplied : Step::kWaits;
   }
   put_back(resize.allocation);
@@ -258,7 +263,7 @@ Result<void> Resizer::check_use(const Resize& resize, const Sight& sight) const 
 
 /// Sets the limits that shrink.
 /// @returns whether they have been in force for long enough, at the look of `sight` already
-bool Resizer::lower(const Resize& resize) {
+bool Resizer::lower(const Resize& resize, const Sight& sight) {
   std::vector<model::GrantedCard> cards;
   for (const CardChange& card : resize.cards) {
     if (card.sets_memory() && card.lowers_memory()) cards.push_back(card.wanted);
@@ -266,7 +271,7 @@ bool Resizer::lower(const Resize& resize) {
   if (cards.empty()) return true;
   const auto found = lowered_.find(resize.allocation);
   if (found != lowered_.end() && found->second.grant == resize.pod->grant_text) {
-    return parts_.clock.now() - found->second.since >= kSettling;
+    return sight.since - found->second.since >= kSettling;
   }
   put_back(resize.allocation);
   if (auto set = set_limits(resize.allocation, cards); !set) {

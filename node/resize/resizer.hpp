@@ -105,6 +105,7 @@ class Resizer {
  private:
   /// What a look reads without the lock.
   struct Sight {
+    TimePoint since;  ///< no older than this
     std::map<std::string, std::vector<MemoryUse>> uses;  ///< as once all is applied; by card
     Result<std::vector<OrphanedMemory>> orphaned;
   };
@@ -127,7 +128,7 @@ class Resizer {
   [[nodiscard]] std::optional<Refusal> final_refusal(const Resize& resize) const;
   [[nodiscard]] Result<void> check_room(const Resize& resize, const Sight& sight) const;
   [[nodiscard]] Result<void> check_use(const Resize& resize, const Sight& sight) const;
-  bool lower(const Resize& resize);
+  bool lower(const Resize& resize, const Sight& sight);
   bool record(const Resize& resize);
   Result<void> set_limits(std::string_view allocation,
                           const std::vector<model::GrantedCard>& cards) const;

@@ -168,8 +168,7 @@ Resizer::Sight Resizer::read(const std::vector<Resize>& due) {
       if (grows(resize)) grown.insert(card.now.uuid);
     }
   }
-  Sight sight{
-      .since = parts_.clock.now(), .uses = {}, .orphaned = std::vector<OrphanedMemory>{}};
+  Sight sight{.since = parts_.clock.now(), .uses = {}, .orphaned = std::vector<OrphanedMemory>{}};
   if (!shrunk.empty()) {
     sight.uses =
         meter_.read(shrunk, with_wanted(claims_of_present(parts_.pods, parts_.journal), due));

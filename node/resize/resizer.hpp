@@ -105,7 +105,7 @@ class Resizer {
  private:
   /// What a look reads without the lock.
   struct Sight {
-    TimePoint since;  ///< no older than this
+    TimePoint since;                                     ///< no older than this
     std::map<std::string, std::vector<MemoryUse>> uses;  ///< as once all is applied; by card
     Result<std::vector<OrphanedMemory>> orphaned;
   };

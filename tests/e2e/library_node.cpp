@@ -46,10 +46,11 @@ LibraryNodeTest::~LibraryNodeTest() {
   fs::remove_all(root_ / "nvidia-cdi");  // other tests have cards without it
 }
 
-void LibraryNodeTest::start_library_agent() {
+void LibraryNodeTest::start_library_agent(const std::vector<std::string>& more) {
   std::vector<std::string> arguments = agent_arguments();
   arguments.insert(arguments.end(), {"--nvidia-cdi-dirs", (root_ / "nvidia-cdi").string(),
                                      "--stand-ins", (root_ / "stand-ins").string()});
+  arguments.insert(arguments.end(), more.begin(), more.end());
   node_.start("tangram-node", arguments);
 }
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace tangram::e2e {
 
@@ -21,7 +22,7 @@ class LibraryNodeTest : public NodeTest {
   LibraryNodeTest();
   ~LibraryNodeTest() override;
 
-  void start_library_agent();
+  void start_library_agent(const std::vector<std::string>& more = {});
   /// A pod whose container shares the card by time-slice, with a C library for CUDA programs.
   void create_and_wait(const std::string& name, const std::string& fraction,
                        const std::map<std::string, std::string>& more = {});

@@ -74,6 +74,19 @@ class NodeLibraryTest : public LibraryNodeTest {
     return lines;
   }
 
+  /// @returns the process that has this argument; 0 = none
+  static int process_with(const std::string& argument) {
+    for (const auto& process : fs::directory_iterator("/proc")) {
+      const std::string name = process.path().filename();
+      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      const std::string line = text_of_file(process.path() / "cmdline");
+      if (line.starts_with("/cuda_client") && line.find(argument) != std::string::npos) {
+        return std::stoi(name);
+      }
+    }
+    return 0;
+  }
+
   static std::string text_of_file(const fs::path& path) {
     std::ifstream file(path);
     std::stringstream text;
@@ -175,6 +188,29 @@ TEST_F(NodeLibraryTest, AContainerAloneGetsNoMoreTimeThanItsLimit) {
   const double used = 100 * static_cast<double>(busy_ns()[*program] - before) / passed.count();
   std::cout << used << " % of 25\n";
   EXPECT_NEAR(used, 25, 5);
+}
+
+/// The limits do not reach a program that loads the driver's own library by its path.
+TEST_F(NodeLibraryTest, AProgramThatUsesTheDriversOwnLibraryIsReportedSoon) {
+  node_.stop("tangram-node");
+  start_library_agent({"--runtime-socket", node_.runtime()});
+  create_and_wait("half", "0.5");
+  const std::string driver = "/usr/local/tangram/driver/libcuda.so.1";
+  programs_.emplace_back([driver] { (void)ask("half", driver, "init\nchurn 1 1048576\n"); });
+  int pid = 0;
+  ASSERT_TRUE(eventually(30s, [&] { return (pid = process_with(driver)) != 0; }));
+  auto cards = cards_;
+  cards[0].processes = {{.pid = pid, .memory_mib = 100}};
+  const auto listed = TimePoint::clock::now();
+  node_.write_cards(cards);
+  const auto reported = [&] {
+    return cluster_.get("/apis/events.k8s.io/v1/namespaces/default/events")
+               .find("OtherDriverLibrary") != std::string::npos;
+  };
+  EXPECT_TRUE(eventually(10s, reported)) << agent_log();
+  const double seconds = seconds_between(listed, TimePoint::clock::now());
+  std::cout << "reported after " << seconds << " s\n";
+  EXPECT_LE(seconds, 5) << "two seconds, where the machine has time for it";
 }
 
 TEST_F(NodeLibraryTest, PagesEndWithTheirContainersAndOutliveTheAgent) {

@@ -7,12 +7,19 @@
 /// Kubernetes objects of the tests, as JSON that a real API server accepts.
 namespace tangram::e2e {
 
+/// A process that uses a card, as the driver lists it.
+struct CardProcess {
+  int pid = 0;  ///< of the host
+  int memory_mib = 0;
+};
+
 struct CardSpec {
   std::string id;
   std::string model = "A100-SXM4-80GB";
   int memory_mib = 81'920;
   bool healthy = true;
   int max_sharers = 48;
+  std::vector<CardProcess> processes = {};
 };
 
 /// A simulated node: ready from the start, with cards and slots.

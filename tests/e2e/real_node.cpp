@@ -108,7 +108,13 @@ void RealNode::write_cards(const std::vector<CardSpec>& cards) const {
   for (const auto& card : cards) {
     out.begin_object().member("uuid", card.id).member("model", "NVIDIA " + card.model);
     out.member("memMiB", card.memory_mib).member("minor", number);
-    out.member("pci", "0000:" + std::to_string(10 + number++) + ":00.0").end_object();
+    out.member("pci", "0000:" + std::to_string(10 + number++) + ":00.0");
+    out.key("processes").begin_array();
+    for (const CardProcess& process : card.processes) {
+      out.begin_object().member("pid", process.pid).member("memMiB", process.memory_mib);
+      out.end_object();
+    }
+    out.end_array().end_object();
   }
   out.end_array().key("events").begin_array();
   for (const auto& card : cards) {

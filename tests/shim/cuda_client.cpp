@@ -4,7 +4,7 @@
 // what the call returned.
 //
 //   cuda_client HOW    how it is loaded: plain, global, next, by-name, deepbind, unversioned,
-//                      namespace, constructor, without-files
+//                      namespace, constructor, without-files, or the library's path
 #include "tests/shim/cuda_client_calls.hpp"
 #include "tests/shim/threads.hpp"
 
@@ -42,6 +42,7 @@ class FileLimit {
 };
 
 void* load(const std::string& how) {
+  if (how.starts_with('/')) return dlopen(how.c_str(), RTLD_NOW);
   if (how == "deepbind") return dlopen("libcuda.so.1", RTLD_NOW | RTLD_DEEPBIND);
   if (how == "unversioned") return dlopen("libcuda.so", RTLD_NOW);
   if (how == "global" || how == "next") return dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);

@@ -70,10 +70,10 @@ void* load(const std::string& how) {
 /// version.
 CUresult look_up_by_name(const char* name, void** function, int /*version*/,
                          std::uint64_t /*flags*/, int* status) {
-  static void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+  static void* const kLibrary = dlopen("libcuda.so.1", RTLD_NOW);
   *function = nullptr;
   for (const char* const suffix : {"_v3", "_v2", ""}) {
-    if (*function == nullptr) *function = dlsym(library, (std::string(name) + suffix).c_str());
+    if (*function == nullptr) *function = dlsym(kLibrary, (std::string(name) + suffix).c_str());
   }
   *status = *function == nullptr ? 1 : 0;
   return *function == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
@@ -195,6 +195,21 @@ std::function<void()> mapped(Number bytes) {
   return [address, bytes] { (void)call("cuMemUnmap", address, static_cast<std::size_t>(bytes)); };
 }
 
+/// Memory of one of five kinds.
+/// @returns what frees it, or nothing if it was refused
+std::function<void()> allocated(Number kind, Number bytes) {
+  if (kind == 4) return mapped(bytes);
+  const char* const free_call = kind == 0   ? "cuArrayDestroy"
+                                : kind == 1 ? "cuMemRelease"
+                                            : "cuMemFree";
+  const Answer made = kind == 0   ? once("array", {bytes / 4096 + 1, 1024, 0, 0})
+                      : kind == 1 ? once("create", {bytes, kLocationDevice, 0})
+                      : kind == 2 ? once("alloc-async", {bytes})
+                                  : once("alloc", {bytes});
+  if (made.result != CUDA_SUCCESS) return {};
+  return [free_call, handle = made.values.at(0)] { (void)call(free_call, handle); };
+}
+
 /// Allocates and frees at random for ever; ended by a signal.
 Answer churn(const Numbers& in) {
   std::mt19937_64 random(in.at(0));
@@ -206,29 +221,10 @@ Answer churn(const Numbers& in) {
       std::swap(frees[random() % frees.size()], frees.back());
       frees.back()();
       frees.pop_back();
-      continue;
-    }
-    const Number kind = random() % 5;
-    if (kind == 4) {
-      if (auto unmap = mapped(bytes)) {
-        frees.push_back(std::move(unmap));
-      } else {
-        ++refused;
-      }
-      continue;
-    }
-    const char* const free_call = kind == 0   ? "cuArrayDestroy"
-                                  : kind == 1 ? "cuMemRelease"
-                                              : "cuMemFree";
-    const Answer made = kind == 0   ? once("array", {bytes / 4096 + 1, 1024, 0, 0})
-                        : kind == 1 ? once("create", {bytes, kLocationDevice, 0})
-                        : kind == 2 ? once("alloc-async", {bytes})
-                                    : once("alloc", {bytes});
-    if (made.result != CUDA_SUCCESS) {
-      ++refused;
+    } else if (auto free = allocated(random() % 5, bytes)) {
+      frees.push_back(std::move(free));
     } else {
-      frees.emplace_back(
-          [free_call, handle = made.values.at(0)] { (void)call(free_call, handle); });
+      ++refused;
     }
   }
   for (const auto& free : frees) free();

@@ -66,17 +66,6 @@ const model::Card* card_of(const NodeState& node, const GrantedCard& part) {
   return index ? &node.cards()[*index] : nullptr;
 }
 
-bool has_room(const Allocation& next, const NodeState& node) {
-  const NodeState after = model::with_pod(model::without_pods(node, {next.pod_uid}), next);
-  return !any_part(next, [&](const GrantedCard& part) {
-    const auto index = node.card_index(part.uuid);
-    const model::CardUse& use = after.use[*index];
-    const bool grows =
-        use.memory > node.use[*index].memory || use.compute > node.use[*index].compute;
-    return grows && over_granted(node.cards()[*index], use);
-  });
-}
-
 /// Of a revision that is not applied yet.
 Resize unsettled(const Allocation& allocation, const NodeState& node) {
   const auto* answer = answer_of(allocation, node);
@@ -108,7 +97,7 @@ Resize wanted(const Allocation& allocation, const model::GpuRequest& request,
   }
   if (changes_what_mps_limits(next)) return {ResizeState::kInfeasible, kByMps};
   if (changes_what_the_driver_limits(next)) return {ResizeState::kInfeasible, kCannotChange};
-  if (!has_room(next, node)) return {ResizeState::kDeferred, kNoRoom};
+  if (model::card_without_room(node, next)) return {ResizeState::kDeferred, kNoRoom};
   return {ResizeState::kProposed, kAgentsTurn};
 }
 

@@ -1,6 +1,7 @@
 #include "model/ledger.hpp"
 
 #include "model/fit.hpp"
+#include "model/resizing.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -57,22 +58,6 @@ std::optional<std::string> first_refusing_card(const NodeState& node,
         return granted.uuid;
       }
       charge(use[*index], slice, allocation.isolation);
-    }
-  }
-  return std::nullopt;
-}
-
-/// The first card on which the pod would hold more than before, and more than there is.
-std::optional<std::string> first_card_without_room(const NodeState& before, const NodeState& after,
-                                                   const Allocation& allocation) {
-  for (const ContainerGrant& container : allocation.containers) {
-    for (const GrantedCard& granted : container.cards) {
-      const auto index = after.card_index(granted.uuid);
-      if (!index) return granted.uuid;
-      const CardUse& was = before.use[*index];
-      const CardUse& is = after.use[*index];
-      const bool grows = is.memory > was.memory || is.compute > was.compute;
-      if (grows && over_granted(after.cards()[*index], is)) return granted.uuid;
     }
   }
   return std::nullopt;
@@ -206,8 +191,7 @@ Result<void> Ledger::resize(Allocation allocation) {
   if (node == nullptr || !node->present) {
     return fail(Errc::kNotFound, "node " + allocation.node + " is not known");
   }
-  const NodeState after = with_pod(without_pods(*node, {allocation.pod_uid}), allocation);
-  if (const auto full = first_card_without_room(*node, after, allocation)) {
+  if (const auto full = card_without_room(*node, allocation)) {
     return fail(Errc::kStale, "card " + *full + " of node " + allocation.node + " has no room");
   }
   AllocationPtr former = entry.allocation;

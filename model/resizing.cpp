@@ -99,6 +99,21 @@ std::vector<ContainerGrant> resized(const GpuRequest& request, std::vector<Conta
   return granted;
 }
 
+std::optional<std::string> card_without_room(const NodeState& node, const Allocation& next) {
+  const NodeState after = with_pod(without_pods(node, {next.pod_uid}), next);
+  for (const ContainerGrant& container : next.containers) {
+    for (const GrantedCard& part : container.cards) {
+      const auto index = node.card_index(part.uuid);
+      if (!index) return part.uuid;
+      const CardUse& was = node.use[*index];
+      const CardUse& is = after.use[*index];
+      const bool grows = is.memory > was.memory || is.compute > was.compute;
+      if (grows && over_granted(node.cards()[*index], is)) return part.uuid;
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<ContainerGrant> taken_back(std::vector<ContainerGrant> granted) {
   for (ContainerGrant& container : granted) {
     for (GrantedCard& part : container.cards) {

@@ -3,6 +3,8 @@
 #include "model/node_state.hpp"
 #include "model/request.hpp"
 
+#include <optional>
+#include <string>
 #include <vector>
 
 /// Between a running pod's request, which may have changed, and what its grant says.
@@ -30,6 +32,12 @@ namespace tangram::model {
 [[nodiscard]] std::vector<ContainerGrant> resized(const GpuRequest& request,
                                                   std::vector<ContainerGrant> granted, bool settled,
                                                   const NodeState& node);
+
+/// The first card that the pod's next revision cannot have: it is away, or the pod would hold more
+/// of it than now, and more than there is. A pod may shrink on a card that is over-granted.
+/// @returns nothing if there is room
+[[nodiscard]] std::optional<std::string> card_without_room(const NodeState& node,
+                                                           const Allocation& next);
 
 /// The parts of the next revision that takes one back: the former amounts.
 [[nodiscard]] std::vector<ContainerGrant> taken_back(std::vector<ContainerGrant> granted);

@@ -35,13 +35,12 @@ class E2eTest : public ::testing::Test {
 
   /// The same, but waits until the extender has caught up.
   void expect_books_right_soon(const ExtenderProcess& extender) {
-    const Verdict verdict = check_cluster(*api_);
     const auto agrees = [&] {
-      return differences(verdict, extender.get("/api/v1/cluster")).empty();
+      return differences(check_cluster(*api_), extender.get("/api/v1/cluster")).empty();
     };
     const auto deadline =
         TimePoint::clock::now() + 80s;  // assume_ttl_ms, for binds with an unknown outcome
-    while (!agrees() && TimePoint::clock::now() < deadline) std::this_thread::sleep_for(20ms);
+    while (!agrees() && TimePoint::clock::now() < deadline) std::this_thread::sleep_for(50ms);
     expect_books_right(extender);
   }
 

@@ -64,22 +64,30 @@ void LibraryNodeTest::make_driver() {
   card_->cards[0].uuid.fill(0xa0);
   card_->cards[0].bytes = kCardMib * kMiB;
   card_->cards[0].pool_chunk = card_->cards[0].pitch = 2 * kMiB;
+  const std::string machine = root_ / "container-nvml.json";
+  std::ofstream(machine) << R"({"driverVersion": "550.163.01", "cudaVersion": "12.4", "cards": [)"
+                         << R"({"uuid": ")" << kUuid << R"(", "model": "Tesla V100-SXM2-32GB",)"
+                         << R"( "memMiB": )" << kCardMib << R"(, "pci": "0000:17:00.0",)"
+                         << R"( "computeCapability": "7.0", "utilization": 37}]})";
   const std::string lib = "/usr/lib/x86_64-linux-gnu/";
   std::ofstream(root_ / "nvidia-cdi/nvidia.yaml")
       << "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: " << kUuid
-      << "\n  containerEdits:\n    env: [FAKE_CARD=0]\ncontainerEdits:\n  mounts:\n"
+      << "\n  containerEdits:\n    env: [FAKE_CARD=0, "
+         "TANGRAM_FAKE_NVML=/fake_nvml.json]\ncontainerEdits:\n  mounts:\n"
       << mount(FAKE_CUDA, lib + "libcuda.so.1", "ro")
-      << mount(FAKE_NVML, lib + "libnvidia-ml.so.1", "ro")
-      << mount(cards, "/fake_cuda.cards", "rw");
+      << mount(FAKE_NVML, lib + "libnvidia-ml.so.1", "ro") << mount(cards, "/fake_cuda.cards", "rw")
+      << mount(machine, "/fake_nvml.json", "ro");
 }
 
 void LibraryNodeTest::create_and_wait(const std::string& name, const std::string& fraction,
-                                      const std::map<std::string, std::string>& more) {
+                                      const std::map<std::string, std::string>& more,
+                                      const std::map<std::string, std::string>& env) {
   std::map<std::string, std::string> share{{"gpu-fraction", fraction},
                                            {"gpu-isolation", "time-slice"}};
   share.insert(more.begin(), more.end());
   NodePod pod = gpu_pod(name, share);
   pod.containers.front().image = "e2e.tangram.dev/libc:1";
+  pod.containers.front().env = env;
   create(pod);
   ASSERT_TRUE(wait_starts(uid_of(name), "main", 1, 60s)) << agent_log();
 }

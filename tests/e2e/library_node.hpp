@@ -25,7 +25,8 @@ class LibraryNodeTest : public NodeTest {
   void start_library_agent(const std::vector<std::string>& more = {});
   /// A pod whose container shares the card by time-slice, with a C library for CUDA programs.
   void create_and_wait(const std::string& name, const std::string& fraction,
-                       const std::map<std::string, std::string>& more = {});
+                       const std::map<std::string, std::string>& more = {},
+                       const std::map<std::string, std::string>& env = {});
   /// Answers of CUDA's driver in the container, one on each line.
   static std::string ask(const std::string& pod, const std::string& how,
                          const std::string& commands);

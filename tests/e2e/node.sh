@@ -10,7 +10,7 @@
 node_name=gpu-node
 node_image=e2e.tangram.dev/program:1 # of sandboxes, and of containers unless they name the next one
 cuda_image=e2e.tangram.dev/cuda:1    # the same program; requests all cards, as images with CUDA do
-libc_image=e2e.tangram.dev/libc:1    # the same program, cuda_client, and the libraries that it needs
+libc_image=e2e.tangram.dev/libc:1    # the same program, clients of NVIDIA's libraries, and what these need
 node_root=$state/node
 node_group=tangram-e2e-$(cksum <<<"$state" | cut -d ' ' -f 1)
 declare -Ar node_folders=([/run]=run [/var/lib]=lib [/var/log]=log)
@@ -198,19 +198,24 @@ import_images() {
   import_image "$(pack_image "$node_image" "$folder" "$program")"
   import_image "$(pack_image "$cuda_image" "$folder" \
     "$(jq '. + {Env: ["NVIDIA_VISIBLE_DEVICES=all"]}' <<<"$program")")"
-  add_cuda_client "$folder"
+  cp "$repo_root/build/release/tests/shim/cuda_client" "$folder"
+  add_nvidia_programs "$folder"
+  printf '%s\n' "${missing_nvidia_programs[@]}" >"$node_root/missing-programs"
+  add_libraries "$folder"
   import_image "$(pack_image "$libc_image" "$folder" "$program")"
   rm -r "$folder"
 }
 
-# A client of CUDA's driver with this machine's libc and C++ library, and those that the stand-in libraries need.
-add_cuda_client() { # FOLDER
-  local client=$repo_root/build/release/tests/shim/cuda_client libraries=usr/lib/x86_64-linux-gnu library
+# This machine's C and C++ libraries, as far as the image's programs and the stand-in libraries need them.
+add_libraries() { # FOLDER
+  local libraries=usr/lib/x86_64-linux-gnu program library
   mkdir -p "$1/lib64" "$1/$libraries"
-  cp "$client" "$1/cuda_client"
   cp --dereference /lib64/ld-linux-x86-64.so.2 "$1/lib64/"
   cp --dereference /lib64/ld-linux-x86-64.so.2 "$1/$libraries/" # for another namespace of the loader
-  for library in $(ldd "$client" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p') /lib/x86_64-linux-gnu/lib{dl.so.2,pthread.so.0,rt.so.1}; do
+  for program in cuda_client cuda_runtime nvidia-smi; do
+    [ ! -e "$1/$program" ] || ldd "$1/$program"
+  done | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | sort -u >"$node_root/libraries"
+  for library in $(<"$node_root/libraries") /lib/x86_64-linux-gnu/lib{dl.so.2,pthread.so.0,rt.so.1}; do
     cp --dereference "$library" "$1/$libraries/"
   done
   ln -s usr/lib "$1/lib"

@@ -3,6 +3,7 @@
 
 #include "tests/e2e/kubectl.hpp"
 #include "tests/e2e/library_node.hpp"
+#include "tests/e2e/usage.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -16,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 constexpr std::uint64_t kHalf = std::uint64_t{16'255} << 20U;
@@ -94,6 +96,15 @@ class NodeLibraryTest : public LibraryNodeTest {
     return text.str();
   }
 
+  /// Why the image has not that program of NVIDIA's, by tests/e2e/nvidia_programs.sh; "" = it has.
+  [[nodiscard]] std::string missing(const std::string& program) const {
+    std::istringstream lines(text_of_file(root_ / "missing-programs"));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with(program + ":")) return line;
+    }
+    return "";
+  }
+
   std::vector<std::jthread> programs_;  ///< end with their pods
 
   // They wait for the end of their pods.
@@ -113,6 +124,45 @@ TEST_F(NodeLibraryTest, AContainerSeesItsHalfOfTheCardAndGetsNoByteMore) {
   const auto seen = kubectl({"exec", "half", "--", "/program", "env"});
   EXPECT_THAT(seen.text, HasSubstr("TANGRAM_MEMORY_LIMITS=library"));
   expect_books_right();
+}
+
+/// NVIDIA's own program, in four views.
+TEST_F(NodeLibraryTest, NvidiaSmiShowsTheShare) {
+  if (const auto why = missing("nvidia-smi"); !why.empty()) GTEST_SKIP() << why;
+  create_and_wait("half", "0.5");
+  const auto smi = [](const std::vector<std::string>& arguments) {
+    std::vector<std::string> command{"exec", "half", "--", "/nvidia-smi"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return kubectl(command).text;
+  };
+  EXPECT_THAT(smi({}), ContainsRegex(R"( 0MiB / +16255MiB \|)"));
+  EXPECT_THAT(smi({"-q", "-d", "MEMORY"}), ContainsRegex("Total +: 16255 MiB"));
+  EXPECT_THAT(smi({"--query-gpu=memory.total,memory.free", "--format=csv,noheader"}),
+              HasSubstr("16255 MiB, 16255 MiB"));
+  EXPECT_THAT(smi({"-q", "-x"}), HasSubstr("<total>16255 MiB</total>"));
+}
+
+/// NVIDIA's own runtime, linked statically. It gives up on the fake driver, but not before it has
+/// looked up every function that it calls later.
+TEST_F(NodeLibraryTest, AStaticRuntimeGetsItsFunctionsFromTheStandIn) {
+  if (const auto why = missing("cuda_runtime"); !why.empty()) GTEST_SKIP() << why;
+  create_and_wait("half", "0.5", {}, {{"TANGRAM_LOOKUPS", "/dev/stderr"}});
+  const std::string seen = kubectl({"exec", "half", "--", "/lib64/ld-linux-x86-64.so.2", "--audit",
+                                    "/watch_lookups.so", "/cuda_runtime"})
+                               .text;
+  const std::string stand_in = "/x86_64-linux-gnu/libcuda.so.1\n";
+  EXPECT_THAT(seen, ContainsRegex("bound cuGetProcAddress_v2 [^\n]*" + stand_in));
+  for (const std::string function :
+       {"cuMemAlloc", "cuMemAllocAsync", "cuMemAllocManaged", "cuArray3DCreate", "cuMemGetInfo"}) {
+    EXPECT_THAT(seen, ContainsRegex("\n" + function + " [^\n]*" + stand_in));
+  }
+  constexpr int kAllLookups = 419;
+  std::istringstream lines(seen);
+  int lookups = 0;
+  for (std::string line; std::getline(lines, line);) {
+    lookups += line.starts_with("cu") && line.find(": ") == std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(lookups, kAllLookups - 1) << "one has no name\n" << seen;
 }
 
 TEST_F(NodeLibraryTest, AContainerCannotChangeItsLimitsNorTheDriver) {
@@ -159,8 +209,10 @@ TEST_F(NodeLibraryTest, TwoContainersOfACardGetTheirSharesOfItsTime) {
     return 100 * of_thirty / (of_thirty + of_seventy);
   };
   (void)share(1s);
-  const double leased = share(8s);
-  std::cout << leased << " % of 30\n";
+  constexpr auto kLong = 8s;
+  const auto agent_before = cpu_time_of(node_.pid("tangram-node"));
+  const double leased = share(kLong);
+  const auto agent_spent = cpu_time_of(node_.pid("tangram-node")) - agent_before;
   EXPECT_NEAR(leased, 30, 5);
   // Programs run on while no agent is there: they wait for it once, two seconds long.
   node_.kill("tangram-node");
@@ -173,7 +225,10 @@ TEST_F(NodeLibraryTest, TwoContainersOfACardGetTheirSharesOfItsTime) {
   start_library_agent();
   (void)share(2s);
   const double again = share(6s);
-  std::cout << again << " % of 30 after a restart of the agent\n";
+  Figures("node_lease")
+      .add("percent_of_30", leased)
+      .add("percent_after_restart_of_agent", again)
+      .add("agent_cpu_percent", 100 * agent_spent / kLong);
   EXPECT_NEAR(again, 30, 5);
 }
 

@@ -1,5 +1,7 @@
 #include "tests/e2e/usage.hpp"
 
+#include <time.h>
+
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -129,6 +131,13 @@ Usage usage_of(pid_t pid) {
     }
   }
   return usage;
+}
+
+std::chrono::duration<double> cpu_time_of(pid_t pid) {
+  clockid_t clock{};
+  timespec time{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return {};
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 }  // namespace tangram::e2e

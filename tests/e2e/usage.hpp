@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,5 +33,8 @@ struct Usage {
 
 /// All 0 if there is no such process.
 [[nodiscard]] Usage usage_of(pid_t pid);
+
+/// What all threads of a process have computed so far; 0 if there is no such process.
+[[nodiscard]] std::chrono::duration<double> cpu_time_of(pid_t pid);
 
 }  // namespace tangram::e2e

@@ -117,6 +117,16 @@ TEST_F(UsageTest, ReadsTheTablesOfTheKernel) {
   EXPECT_EQ(sockets[1].peer_port, 0);
 }
 
+TEST(CpuTimeTest, GrowsByWhatAProcessComputes) {
+  const auto before = cpu_time_of(::getpid());
+  EXPECT_GT(before.count(), 0);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  while (std::chrono::steady_clock::now() < end) {}
+  const auto spent = cpu_time_of(::getpid()) - before;
+  EXPECT_GT(spent.count(), 0);
+  EXPECT_EQ(cpu_time_of(1 << 30).count(), 0) << "no such process";
+}
+
 TEST_F(UsageTest, IsEmptyForAProcessThatIsGone) { EXPECT_EQ(usage_of(0).descriptors, 0); }
 
 }  // namespace

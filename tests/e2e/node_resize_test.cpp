@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <fstream>
 #include <optional>
 #include <thread>
@@ -50,9 +51,12 @@ class NodeResizeTest : public LibraryNodeTest {
         api_->call(testing::get_request(std::string("/api/v1/nodes/") + RealNode::kName));
     if (!found || !node) return false;
     const std::string applied =
-        "\\\"" + uid + "\\\":{\\\"revision\\\":" + std::to_string(found->revision) + "}";
+        "\\\"" + uid + "\\\":{\\\"revision\\\":" + std::to_string(found->revision);
+    const auto at = node->body.find(applied);
+    const bool is_applied = at != std::string::npos && at + applied.size() < node->body.size() &&
+                            std::isdigit(node->body[at + applied.size()]) == 0;
     return found->containers.front().cards.front().compute.count() == milli &&
-           (found->revision == 0 || node->body.find(applied) != std::string::npos);
+           (found->revision == 0 || is_applied);
   }
 
   /// What all containers of the card may use at this moment, by the pages that they go by.

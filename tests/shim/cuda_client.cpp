@@ -141,6 +141,15 @@ Answer as_version(const std::string& text) {
   return answer;
 }
 
+/// From now on functions of the driver's own version: a real one may not know of newer ones.
+Answer as_driver(const Numbers&) {
+  functions().version = 12000;
+  int version = 0;
+  const CUresult result = call("cuDriverGetVersion", &version);
+  if (result == CUDA_SUCCESS) functions().version = version;
+  return {result, {static_cast<Number>(version)}};
+}
+
 /// The commands that have been begun aside.
 std::vector<tangram::shim::Aside> asides;
 
@@ -265,10 +274,8 @@ Answer threads(const Numbers& in) {
 }
 
 const Commands kCommands{
-    {"join", join},
-    {"churn", churn},
-    {"threads", threads},
-    {"close-files", close_files},
+    {"join", join},           {"churn", churn}, {"threads", threads}, {"close-files", close_files},
+    {"as-driver", as_driver},
 };
 
 /// Those whose rest is a command itself.

@@ -1,16 +1,13 @@
 #include "tests/shim/stand_in_rig.hpp"
 
-#include "base/file.hpp"
 #include "shim/page_files.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
+#include <cstdlib>
 #include <filesystem>
-#include <sstream>
 #include <stdexcept>
 
 namespace tangram::shim {
@@ -34,6 +31,13 @@ Uuid uuid_of(std::size_t card) {
   Uuid uuid{};
   uuid.fill(static_cast<std::uint8_t>(0xa0U + card));
   return uuid;
+}
+
+std::vector<std::string> with_library_path(const StandInRig& rig,
+                                           const std::vector<std::string>& variables) {
+  std::vector<std::string> environment{"LD_LIBRARY_PATH=" + rig.path() + "/lib"};
+  environment.insert(environment.end(), variables.begin(), variables.end());
+  return environment;
 }
 
 }  // namespace
@@ -92,76 +96,9 @@ std::string words(const std::string& command, std::initializer_list<std::uint64_
 
 Client::Client(const StandInRig& rig, const std::string& how,
                const std::vector<std::string>& variables)
-    : errors_(rig.path() + "/errors-" + std::to_string(::random())) {
-  int in[2];   // NOLINT(modernize-avoid-c-arrays)
-  int out[2];  // NOLINT(modernize-avoid-c-arrays)
-  if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
-  std::vector<std::string> environment{"LD_LIBRARY_PATH=" + rig.path() + "/lib"};
-  environment.insert(environment.end(), variables.begin(), variables.end());
-  pid_ = fork();
-  if (pid_ == 0) {
-    std::vector<char*> env;
-    for (std::string& variable : environment) env.push_back(variable.data());
-    env.push_back(nullptr);
-    const int err = open(errors_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (dup2(in[0], 0) < 0 || dup2(out[1], 1) < 0 || dup2(err, 2) < 0 ||
-        chdir(rig.path().c_str()) != 0) {
-      _exit(126);
-    }
-    (void)execle(TANGRAM_CUDA_CLIENT, TANGRAM_CUDA_CLIENT, how.c_str(), nullptr, env.data());
-    _exit(127);
-  }
-  (void)close(in[0]);
-  (void)close(out[1]);
-  to_ = in[1];
-  from_ = out[0];
-}
-
-Client::~Client() {
-  kill();
-  if (to_ >= 0) (void)close(to_);
-  (void)close(from_);
-}
-
-void Client::send(const std::string& command) const {
-  const std::string line = command + "\n";
-  (void)!write(to_, line.data(), line.size());
-}
-
-Client::Answer Client::run(const std::string& command) {
-  send(command);
-  return receive();
-}
-
-Client::Answer Client::receive() {
-  std::string line;
-  for (char c = 0; read(from_, &c, 1) == 1 && c != '\n';) line += c;
-  std::istringstream words(line);
-  Answer answer;
-  if (!(words >> answer.result)) return {};
-  for (std::uint64_t value = 0; words >> value;) answer.values.push_back(value);
-  return answer;
-}
-
-void Client::kill() {
-  if (pid_ == 0) return;
-  (void)::kill(pid_, SIGKILL);
-  (void)waitpid(pid_, nullptr, 0);
-  pid_ = 0;
-}
-
-int Client::finish() {
-  (void)close(to_);
-  to_ = -1;
-  int status = 0;
-  (void)waitpid(pid_, &status, 0);
-  pid_ = 0;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-std::string Client::errors() const {
-  const auto text = read_file(errors_);
-  return text ? *text : std::string{};
-}
+    : CudaClient({.command = {TANGRAM_CUDA_CLIENT, how},
+                  .environment = with_library_path(rig, variables),
+                  .folder = rig.path(),
+                  .errors = rig.path() + "/errors-" + std::to_string(::random())}) {}
 
 }  // namespace tangram::shim

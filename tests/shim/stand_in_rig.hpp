@@ -2,9 +2,8 @@
 
 #include "shim/pages.hpp"
 #include "tests/fake_cuda/card_file.hpp"
+#include "tests/shim/client.hpp"
 #include "tests/testing/temp_folder.hpp"
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <initializer_list>
@@ -55,38 +54,11 @@ class StandInRig {
 [[nodiscard]] std::string words(const std::string& command,
                                 std::initializer_list<std::uint64_t> numbers);
 
-/// A running cuda_client.
-class Client {
+/// A cuda_client in that folder, which finds the stand-in by LD_LIBRARY_PATH.
+class Client : public CudaClient {
  public:
-  struct Answer {
-    int result = -1;
-    std::vector<std::uint64_t> values;
-    [[nodiscard]] std::uint64_t value() const { return values.empty() ? 0 : values.front(); }
-  };
   explicit Client(const StandInRig& rig, const std::string& how = "plain",
                   const std::vector<std::string>& variables = {});
-  ~Client();
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
-
-  /// Carries out a command and waits for its answer. @returns -1 if the program has ended
-  Answer run(const std::string& command);
-  /// Sends a command without waiting for its answer.
-  void send(const std::string& command) const;
-  /// The answer to the first command whose answer was not received yet.
-  Answer receive();
-  /// SIGKILL, and waits for its end.
-  void kill();
-  /// Lets it run on until it ends by itself. @returns its exit status, or -1 if it was killed
-  int finish();
-  [[nodiscard]] std::string errors() const;
-  [[nodiscard]] pid_t pid() const { return pid_; }
-
- private:
-  pid_t pid_ = 0;
-  int to_ = -1;
-  int from_ = -1;
-  std::string errors_;
 };
 
 }  // namespace tangram::shim

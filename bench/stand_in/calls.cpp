@@ -23,6 +23,11 @@ using Nanoseconds = std::chrono::duration<double, std::nano>;
 constexpr int kShortRounds = 301;
 constexpr int kLaunches = 50'000;
 constexpr int kPairs = 1'000;
+// A card takes longer for each, and queues some thousand launches.
+constexpr int kLaunchRoundsOnCard = 3'001;
+constexpr int kLaunchesOnCard = 500;
+constexpr int kPairsOnCard = 100;
+constexpr int kPairsOfWorkerOnCard = 200;
 // Of several workers at a time.
 constexpr int kRounds = 31;
 constexpr int kWorkers = 8;
@@ -37,9 +42,17 @@ double nanoseconds_each(int times, const Work& work) {
   return Nanoseconds(Clock::now() - start).count() / times;
 }
 
-double launches(Driver::Launch launch) {
-  return nanoseconds_each(
-      kLaunches, [=] { (void)launch(nullptr, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr); });
+int launch_rounds(const Driver& driver) {
+  return driver.has_card() ? kLaunchRoundsOnCard : kShortRounds;
+}
+
+double launches(const Driver& driver, Driver::Launch launch) {
+  const int times = driver.has_card() ? kLaunchesOnCard : kLaunches;
+  const double each = nanoseconds_each(times, [&, kernel = driver.kernel()] {
+    (void)launch(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr);
+  });
+  driver.synchronize();
+  return each;
 }
 
 double pairs(const Driver& driver, int times) {
@@ -56,25 +69,30 @@ struct Progress {
   std::atomic<bool> go{false};
 };
 
+int pairs_of_worker(const Driver& driver) {
+  return driver.has_card() ? kPairsOfWorkerOnCard : kPairsOfWorker;
+}
+
 void take_part(Progress& progress, const Driver& driver) {
+  driver.use_card();
   Driver::CUdeviceptr pointer = 0;  // a child opens its account with the first call
   (void)driver.allocate(&pointer, kBytes);
   (void)driver.free(pointer);
   ++progress.ready;
   while (!progress.go) std::this_thread::yield();
-  (void)pairs(driver, kPairsOfWorker);
+  (void)pairs(driver, pairs_of_worker(driver));
 }
 
 /// Lets the workers go once all are ready. @returns the time from then until `join` returns
 template <class Join>
-double until_all_have_done(Progress& progress, const Join& join) {
+double until_all_have_done(Progress& progress, int pairs_each, const Join& join) {
   while (progress.ready < kWorkers) std::this_thread::yield();
   const auto start = Clock::now();
   progress.go = true;
   join();
   const double took = Nanoseconds(Clock::now() - start).count();
   const int busy = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kWorkers);
-  return took * busy / kWorkers / kPairsOfWorker;
+  return took * busy / kWorkers / pairs_each;
 }
 
 double pairs_of_threads(const Driver& driver) {
@@ -84,7 +102,7 @@ double pairs_of_threads(const Driver& driver) {
   for (int i = 0; i < kWorkers; ++i) {
     threads.emplace_back([&] { take_part(progress, driver); });
   }
-  return until_all_have_done(progress, [&] {
+  return until_all_have_done(progress, pairs_of_worker(driver), [&] {
     for (std::thread& thread : threads) thread.join();
   });
 }
@@ -102,7 +120,7 @@ double pairs_of_processes(const Driver& driver) {
     take_part(*progress, driver);
     _exit(0);
   }
-  const double each = until_all_have_done(*progress, [&] {
+  const double each = until_all_have_done(*progress, pairs_of_worker(driver), [&] {
     for (const pid_t child : children) (void)waitpid(child, nullptr, 0);
   });
   (void)munmap(shared, sizeof(Progress));
@@ -132,19 +150,23 @@ double mutex_floor() {
 }
 
 Comparison returned_launches(const Driver& bare, const Driver& behind) {
-  const auto measure = [](const Driver& driver) { return launches(driver.launch()); };
-  return in_turns({"cuLaunchKernel, returned pointer", "ns", {20, Floor::kMutex, 1}}, kShortRounds,
-                  measure, bare, behind);
+  const auto measure = [](const Driver& driver) { return launches(driver, driver.launch()); };
+  return in_turns({"cuLaunchKernel, returned pointer", "ns", {20, Floor::kMutex, 1}},
+                  launch_rounds(bare), measure, bare, behind);
 }
 
 Comparison exported_launches(const Driver& bare, const Driver& behind) {
-  const auto measure = [](const Driver& driver) { return launches(driver.exported_launch()); };
-  return in_turns({"cuLaunchKernel, exported", "ns", {20, Floor::kMutex, 2}}, kShortRounds, measure,
-                  bare, behind);
+  const auto measure = [](const Driver& driver) {
+    return launches(driver, driver.exported_launch());
+  };
+  return in_turns({"cuLaunchKernel, exported", "ns", {20, Floor::kMutex, 2}}, launch_rounds(bare),
+                  measure, bare, behind);
 }
 
 Comparison allocations(const Driver& bare, const Driver& behind) {
-  const auto measure = [](const Driver& driver) { return pairs(driver, kPairs); };
+  const auto measure = [](const Driver& driver) {
+    return pairs(driver, driver.has_card() ? kPairsOnCard : kPairs);
+  };
   return in_turns({"cuMemAlloc + cuMemFree", "ns", {200, Floor::kMutex, 25}}, kShortRounds, measure,
                   bare, behind);
 }

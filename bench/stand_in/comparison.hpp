@@ -38,9 +38,13 @@ class Comparison {
   [[nodiscard]] double behind() const;
   /// The median of the rounds' differences.
   [[nodiscard]] double added() const;
+  /// How far added() may be off by chance: its standard error.
+  [[nodiscard]] double noise() const;
   [[nodiscard]] double added_floors(double mutex_ns) const;
 
  private:
+  [[nodiscard]] std::vector<double> differences() const;
+
   std::string name_;
   std::string unit_;
   Allowance allowance_;

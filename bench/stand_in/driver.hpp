@@ -26,8 +26,25 @@ class Driver {
                               unsigned, void*, void**, void**);
 
   /// Loads it, initialises it, and makes these look-ups.
-  /// @returns kUnavailable with the loader's reason, or the call that failed
+  /// @returns kUnavailable with the loader's reason, or the call that failed, or a look-up that a
+  ///          driver of its version must know
   static Result<Driver> start(const char* path, const std::vector<Lookup>& lookups);
+
+  /// Opens the card, with a kernel that does nothing: for a driver that has one. Once, before
+  /// use_card().
+  /// @returns kUnavailable with the call that failed
+  Result<void> open_card();
+  /// For the calling thread; nothing without open_card().
+  void use_card() const {
+    if (context_ != nullptr) (void)set_context_(context_);
+  }
+  /// Waits for the card's work; nothing without open_card().
+  void synchronize() const {
+    if (context_ != nullptr) (void)synchronize_();
+  }
+  [[nodiscard]] bool has_card() const { return context_ != nullptr; }
+  /// To be launched: null, which the null driver takes, without open_card().
+  [[nodiscard]] void* kernel() const { return kernel_; }
 
   CUresult allocate(CUdeviceptr* pointer, std::size_t bytes) const {
     return allocate_(pointer, bytes);
@@ -43,6 +60,11 @@ class Driver {
 
   CUresult (*allocate_)(CUdeviceptr*, std::size_t) = nullptr;
   CUresult (*free_)(CUdeviceptr) = nullptr;
+  CUresult (*set_context_)(void*) = nullptr;
+  CUresult (*synchronize_)() = nullptr;
+  void* library_ = nullptr;
+  void* context_ = nullptr;
+  void* kernel_ = nullptr;
   Launch launch_ = nullptr;
   Launch exported_launch_ = nullptr;
 };

@@ -19,24 +19,31 @@ namespace {
 using namespace tangram;
 using bench::Comparison;
 
-Result<std::vector<Comparison>> measure_calls() {
+Result<std::vector<Comparison>> measure_calls(bool on_card) {
   const auto lookups = bench::runtime_lookups();
   if (!lookups) return lookups.error();
-  const auto bare = bench::Driver::start(bench::kBareDriver, *lookups);
+  auto bare = bench::Driver::start(bench::kBareDriver, *lookups);
   if (!bare) return bare.error();
-  const auto behind = bench::Driver::start(bench::kStandInDriver, *lookups);
+  auto behind = bench::Driver::start(bench::kStandInDriver, *lookups);
   if (!behind) return behind.error();
-  return std::vector<Comparison>{
-      bench::returned_launches(*bare, *behind), bench::exported_launches(*bare, *behind),
-      bench::allocations(*bare, *behind), bench::allocations_of_processes(*bare, *behind),
-      bench::allocations_of_threads(*bare, *behind)};
+  for (bench::Driver* const driver : {&*bare, &*behind}) {
+    if (!on_card) continue;
+    if (auto opened = driver->open_card(); !opened) return opened.error();
+  }
+  std::vector<Comparison> all{bench::returned_launches(*bare, *behind),
+                              bench::exported_launches(*bare, *behind),
+                              bench::allocations(*bare, *behind)};
+  // A real driver does not serve the child of a process that has initialised it.
+  if (!on_card) all.push_back(bench::allocations_of_processes(*bare, *behind));
+  all.push_back(bench::allocations_of_threads(*bare, *behind));
+  return all;
 }
 
-Result<std::vector<Comparison>> measure_all() {
-  auto all = measure_calls();
+Result<std::vector<Comparison>> measure_all(bool on_card) {
+  auto all = measure_calls(on_card);
   if (!all) return all;
   for (const auto measure : {bench::starts, bench::crowds}) {
-    auto comparison = measure();
+    auto comparison = measure(!on_card);
     if (!comparison) return comparison.error();
     all->push_back(std::move(*comparison));
   }
@@ -48,13 +55,13 @@ const char* name_of(bench::Floor floor) {
 }
 
 void print(const std::vector<Comparison>& all, double mutex_ns) {
-  std::printf("%-34s %8s %8s %8s %9s\n", "", "bare", "behind", "added", "target");
+  std::printf("%-34s %8s %8s %8s %7s %9s\n", "", "bare", "behind", "added", "+-", "target");
   for (const Comparison& one : all) {
     const bench::Allowance& allowed = one.allowance();
-    std::printf("%-34s %8.3f %8.3f %8.3f %6.1f %-2s  = %5.1f %s, allowed %.0f\n",
-                one.name().c_str(), one.bare(), one.behind(), one.added(), allowed.target,
-                one.unit().c_str(), one.added_floors(mutex_ns), name_of(allowed.floor),
-                allowed.most_floors);
+    std::printf("%-34s %8.3f %8.3f %8.3f %7.3f %6.1f %-2s  = %5.1f %s, allowed %.0f\n",
+                one.name().c_str(), one.bare(), one.behind(), one.added(), one.noise(),
+                allowed.target, one.unit().c_str(), one.added_floors(mutex_ns),
+                name_of(allowed.floor), allowed.most_floors);
   }
   std::printf("a mutex: %.1f ns\n", mutex_ns);
 }
@@ -66,6 +73,7 @@ std::string as_json(const std::vector<Comparison>& all, double mutex_ns) {
   for (const Comparison& one : all) {
     out.key(one.name() + ", " + one.unit()).begin_object();
     out.member("bare", one.bare()).member("behind", one.behind()).member("added", one.added());
+    out.member("noise", one.noise()).member("target", one.allowance().target);
     out.member("added_floors", one.added_floors(mutex_ns));
     out.end_object();
   }
@@ -88,18 +96,25 @@ Result<void> check(const std::vector<Comparison>& all, double mutex_ns) {
 
 struct Options {
   std::string started;
+  std::string only_started;
+  std::string driver;
+  std::string card;
   std::string summary;
   bool check = false;
 };
 
 Result<void> run(const Options& options) {
-  const auto folder = bench::ContainerFolder::create();
+  const bool on_card = !options.driver.empty();
+  const auto driver = on_card ? bench::driver_of_card(options.driver, options.card)
+                              : Result<bench::MeasuredDriver>(bench::null_driver());
+  if (!driver) return driver.error();
+  const auto folder = bench::ContainerFolder::create(*driver);
   if (!folder) return folder.error();
   // Programs that use a card have threads: libc's locks are cheaper before the first one starts.
   std::thread([] {}).join();
   // The load of the machine changes.
   const double before = bench::mutex_floor();
-  const auto all = measure_all();
+  const auto all = measure_all(on_card);
   if (!all) return all.error();
   const double mutex_ns = std::max(before, bench::mutex_floor());
   print(*all, mutex_ns);
@@ -107,8 +122,8 @@ Result<void> run(const Options& options) {
   return options.check ? check(*all, mutex_ns) : Result<void>();
 }
 
-Result<void> run_started(const std::string& library) {
-  const auto took = bench::start_once(library.c_str());
+Result<void> run_started(const std::string& library, bool allocates) {
+  const auto took = bench::start_once(library.c_str(), allocates);
   if (!took) return took.error();
   std::printf("%f\n", *took);
   return {};
@@ -124,8 +139,19 @@ int main(int argc, char** argv) try {
   cli.add_option("--start", options.started,
                  "Only start with a library, and print how long it took")
       ->group("");
+  cli.add_option("--start-only", options.only_started, "The same, without an allocation")
+      ->group("");
+  auto* const driver =
+      cli.add_option("--driver", options.driver,
+                     "Over this libcuda.so.1, on --card, instead of one without a card");
+  auto* const card =
+      cli.add_option("--card", options.card, "The card's UUID, alone visible to CUDA");
+  driver->needs(card);
+  card->needs(driver);
   CLI11_PARSE(cli, argc, argv);
-  const auto done = options.started.empty() ? run(options) : run_started(options.started);
+  const auto done = !options.started.empty()        ? run_started(options.started, true)
+                    : !options.only_started.empty() ? run_started(options.only_started, false)
+                                                    : run(options);
   if (done) return 0;
   std::cerr << "tangram-stand-in-cost: " << done.error().message << "\n";
   return 1;

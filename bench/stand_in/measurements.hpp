@@ -18,12 +18,13 @@ namespace tangram::bench {
 
 // Programs that start, in the current folder: this one as start_once().
 
-/// Loads the library, initialises it, makes the look-ups, and allocates once.
+/// Loads the library, initialises it, makes the look-ups, and allocates once; the last only by a
+/// driver that needs no context for it.
 /// @returns the milliseconds that it took up to the first allocation
-Result<double> start_once(const char* path);
+Result<double> start_once(const char* path, bool allocates);
 /// Milliseconds, as start_once() measures them.
-Result<Comparison> starts();
+Result<Comparison> starts(bool allocates);
 /// Seconds until the last of 300 processes has ended that start at once.
-Result<Comparison> crowds();
+Result<Comparison> crowds(bool allocates);
 
 }  // namespace tangram::bench

@@ -112,6 +112,25 @@ NULL_DRIVER CUresult cuCtxGetDevice(CUdevice* device) {
   return CUDA_SUCCESS;
 }
 
+NULL_DRIVER CUresult cuDevicePrimaryCtxRetain(CUcontext* current, CUdevice /*device*/) {
+  *current = &context;
+  return CUDA_SUCCESS;
+}
+
+NULL_DRIVER CUresult cuCtxSetCurrent(CUcontext /*context*/) { return CUDA_SUCCESS; }
+
+NULL_DRIVER CUresult cuCtxSynchronize() { return CUDA_SUCCESS; }
+
+NULL_DRIVER CUresult cuModuleLoadData(void** module, const void* /*text*/) {
+  *module = &context;
+  return CUDA_SUCCESS;
+}
+
+NULL_DRIVER CUresult cuModuleGetFunction(void** function, void* /*module*/, const char* /*name*/) {
+  *function = &context;
+  return CUDA_SUCCESS;
+}
+
 NULL_DRIVER CUresult cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {
   *pointer = next_address.fetch_add(bytes, std::memory_order_relaxed);
   return CUDA_SUCCESS;

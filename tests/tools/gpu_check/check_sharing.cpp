@@ -2,6 +2,7 @@
 #include "node/vendor/nvidia/mps_enforcer.hpp"
 #include "node/vendor/nvidia/time_slice_enforcer.hpp"
 #include "tests/tools/gpu_check/checks.hpp"
+#include "tests/tools/gpu_check/container.hpp"
 #include "tests/tools/gpu_check/worker.hpp"
 
 #include <algorithm>
@@ -34,11 +35,6 @@ class SkippingClock final : public Clock {
  private:
   std::chrono::seconds skipped_{0};
 };
-
-model::GrantedCard share_of(const InstalledCard& card, std::int64_t milli) {
-  const Mebibytes memory(card.card.memory.count() * milli / kWholeGpu.count());
-  return {card.card.id, memory, MilliGpu(milli), memory, MilliGpu(milli)};
-}
 
 /// The environment of a client that is in no container: paths are the host's.
 Env client_env(const node::ContainerEdits& edits) {
@@ -85,7 +81,7 @@ double speed_alone(node::Programs& programs, const Env& env, const std::string& 
 
 void expect_ratio(double seen, double expected, const std::string& what, Report& report) {
   const bool good = seen > expected * (1 - kTolerance) && seen < expected * (1 + kTolerance);
-  report.expect(good, what, decimal(seen) + ", expected " + decimal(expected) + " ± 30 %");
+  report.expect(good, what, decimal(seen), decimal(expected) + " ± 30 %");
 }
 
 class MpsCheck {
@@ -195,6 +191,9 @@ class MpsCheck {
     const auto worker = start_worker(programs_, options, env_of(milli));
     if (!worker || !worker->text("error").empty()) return report_.failed(what, problem(worker));
     const auto taken = static_cast<std::int64_t>(worker->number("allocated_mib"));
+    report_.passed(
+        "MPS: total memory that a client with " + decimal(double(milli) / 1000) + " sees",
+        worker->text("total_mib") + " MiB of the card's " + std::to_string(card_.total.count()));
     const bool held = !worker->text("refused").empty() && taken <= limit;
     report_.expect(held && taken >= limit - kOverhead, what,
                    std::to_string(taken) + " MiB of its " + std::to_string(limit) +
@@ -278,33 +277,31 @@ class MpsCheck {
 
 }  // namespace
 
-void check_mps(node::CardSource& source, const InstalledCard& card, node::Programs& programs,
-               const std::string& work_dir, Report& report) {
-  if (!card.card.isolation.has(model::Isolation::kMps)) {
-    return report.not_checked("MPS", "card " + card.card.id + " does not offer it");
+void check_mps(const Setting& in) {
+  if (!in.card.card.isolation.has(model::Isolation::kMps)) {
+    return in.report.not_offered("MPS", "card " + in.card.card.id + " does not have it");
   }
-  MpsCheck(source, card, programs, work_dir, report).run();
+  MpsCheck(in.source, in.card, in.programs, in.work_dir, in.report).run();
 }
 
-void check_time_slice(node::CardSource& source, const InstalledCard& card, node::Programs& programs,
-                      Report& report) {
+void check_time_slice(const Setting& in) {
   SkippingClock clock;
-  node::nvidia::TimeSliceEnforcer enforcer(source, programs, clock,
+  node::nvidia::TimeSliceEnforcer enforcer(in.source, in.programs, clock,
                                            node::nvidia::TimeSlice::kMedium);
-  const auto prepared = enforcer.prepare(card.card.id, {});
-  report.expect(prepared.has_value(), "time-slice: the driver takes a length",
-                prepared ? "medium" : prepared.error().message);
-  const Env env{"CUDA_VISIBLE_DEVICES=" + card.card.id};
-  const double alone = speed_alone(programs, env, "time-slice: one alone", report);
-  const auto both = compute_together(programs, {env, env});
+  const auto prepared = enforcer.prepare(in.card.card.id, {});
+  in.report.expect(prepared.has_value(), "time-slice: the driver takes a length",
+                   prepared ? "medium" : prepared.error().message);
+  const Env env{"CUDA_VISIBLE_DEVICES=" + in.card.card.id};
+  const double alone = speed_alone(in.programs, env, "time-slice: one alone", in.report);
+  const auto both = compute_together(in.programs, {env, env});
   for (const auto& one : both) {
     const double speed = one ? one->number("kernels_per_s") : 0;
     if (speed <= 0 || alone <= 0) {
-      report.failed("time-slice: one of two", problem(one));
+      in.report.failed("time-slice: one of two", problem(one));
     } else if (one->number("late") != 0) {
-      report.not_checked("time-slice: one of two", "one of them started late");
+      in.report.not_checked("time-slice: one of two", "one of them started late");
     } else {
-      expect_ratio(speed / alone, 0.5, "time-slice: speed of one of two", report);
+      expect_ratio(speed / alone, 0.5, "time-slice: speed of one of two", in.report);
     }
   }
   enforcer.keep({});

@@ -4,9 +4,24 @@
 #include "node/isolation/programs.hpp"
 #include "tests/tools/gpu_check/report.hpp"
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tangram::gpu_check {
+
+/// What all checks of a card work with.
+struct Setting {
+  node::CardSource& source;
+  const node::InstalledCard& card;
+  const std::string driver;  ///< its version
+  node::Programs& programs;
+  const std::string build;                  ///< the build tree with the programs and libraries
+  const std::string work_dir;               ///< a folder of the check's own
+  const std::vector<std::string> runtimes;  ///< programs that print what a CUDA runtime answers
+  const std::int64_t lease_seconds;         ///< how long each pair of shares is looked at
+  Report& report;
+};
 
 /// NVML's inventory is nvidia-smi's.
 void check_inventory(const node::Inventory& found, node::Programs& programs, Report& report);
@@ -14,13 +29,31 @@ void check_inventory(const node::Inventory& found, node::Programs& programs, Rep
 /// Events can be waited for, and the activity of each card can be read.
 void check_watching(node::CardSource& source, const node::Inventory& found, Report& report);
 
+/// The means `library`: half of the card is all that programs see and get, by each way to load the
+/// driver and by each way to allocate.
+void check_library(const Setting& in);
+
+/// The means `library`, as seen from outside: what the driver counts, who evades it, processes that
+/// are killed, and limits that change under running processes.
+void check_library_from_outside(const Setting& in);
+
+/// The means `driver`: tangram-memory-hook on a control group of this machine.
+void check_driver_limits(const Setting& in);
+
+/// The means `none`: a program sees the whole card.
+void check_no_limits(const Setting& in);
+
+/// Turns of containers that share the card by time, and idle time that is lent.
+void check_lease(const Setting& in);
+
+/// What the stand-in driver adds to calls and starts, over this driver.
+void check_cost(const Setting& in);
+
 /// MPS as the agent runs it: limits hold, throughput follows the shares, a dead daemon is replaced,
-/// nothing gets past it, and the card is given back. @param work_dir a folder of this check's own
-void check_mps(node::CardSource& source, const node::InstalledCard& card, node::Programs& programs,
-               const std::string& work_dir, Report& report);
+/// nothing gets past it, and the card is given back.
+void check_mps(const Setting& in);
 
 /// Two processes take turns, under a slice set as the agent does.
-void check_time_slice(node::CardSource& source, const node::InstalledCard& card,
-                      node::Programs& programs, Report& report);
+void check_time_slice(const Setting& in);
 
 }  // namespace tangram::gpu_check

@@ -72,6 +72,15 @@ struct Cuda::Functions {
                 unsigned block_y, unsigned block_z, unsigned shared_bytes, void* stream,
                 void** parameters, void** extra);
   int (*synchronize)();
+  int (*create_stream)(void** out, unsigned flags);
+  int (*begin_capture)(void* stream, int mode);
+  int (*end_capture)(void* stream, void** out);
+  int (*instantiate)(void** out, void* graph, unsigned long long flags);
+  int (*launch_graph)(void* graph, void* stream);
+  int (*create_event)(void** out, unsigned flags);
+  int (*record_event)(void* event, void* stream);
+  int (*wait_for_event)(void* event);
+  int (*destroy_event)(void* event);
 };
 
 namespace {
@@ -86,7 +95,12 @@ bool load(void* library, Function*& out, const char* name) {
 
 Cuda::Cuda(std::unique_ptr<Functions> functions) : functions_(std::move(functions)) {}
 
-Cuda::~Cuda() { functions_->release_context(0); }
+Cuda::~Cuda() {
+  for (void* const event : events_) {
+    if (event != nullptr) functions_->destroy_event(event);
+  }
+  functions_->release_context(0);
+}
 
 Result<std::unique_ptr<Cuda>> Cuda::open() {
   void* library = ::dlopen("libcuda.so.1", RTLD_NOW);  // stays until the process ends
@@ -102,8 +116,17 @@ Result<std::unique_ptr<Cuda>> Cuda::open() {
       load(library, to->function, "cuModuleGetFunction") &&
       load(library, to->memory, "cuMemGetInfo_v2") &&
       load(library, to->allocate, "cuMemAlloc_v2") && load(library, to->launch, "cuLaunchKernel") &&
-      load(library, to->synchronize, "cuCtxSynchronize");
-  if (!complete) return fail(Errc::kUnavailable, "libcuda.so.1 is older than CUDA 11");
+      load(library, to->synchronize, "cuCtxSynchronize") &&
+      load(library, to->create_stream, "cuStreamCreate") &&
+      load(library, to->begin_capture, "cuStreamBeginCapture_v2") &&
+      load(library, to->end_capture, "cuStreamEndCapture") &&
+      load(library, to->instantiate, "cuGraphInstantiateWithFlags") &&
+      load(library, to->launch_graph, "cuGraphLaunch") &&
+      load(library, to->create_event, "cuEventCreate") &&
+      load(library, to->record_event, "cuEventRecord") &&
+      load(library, to->wait_for_event, "cuEventSynchronize") &&
+      load(library, to->destroy_event, "cuEventDestroy_v2");
+  if (!complete) return fail(Errc::kUnavailable, "libcuda.so.1 is older than CUDA 11.4");
   std::unique_ptr<Cuda> cuda(new Cuda(std::move(to)));
   if (auto started = cuda->start(); !started) return started.error();
   return cuda;
@@ -143,6 +166,51 @@ Result<void> Cuda::allocate(std::uint64_t bytes) {
   std::uint64_t address = 0;
   return check(functions_->allocate(&address, bytes), "allocation");
 }
+
+Result<void> Cuda::launch_small() {
+  std::array<void*, 2> parameters{&results_, &unit_.rounds};
+  return check(
+      functions_->launch(kernel_, 1, 1, 1, 1, 1, 1, 0, stream_, parameters.data(), nullptr),
+      "launch");
+}
+
+Result<void> Cuda::launch_unit() {
+  return graph_ == nullptr ? launch_small()
+                           : check(functions_->launch_graph(graph_, stream_), "graph launch");
+}
+
+Result<void> Cuda::prepare(const Unit& unit) {
+  constexpr unsigned kNonBlocking = 1;
+  constexpr unsigned kNoTimes = 2;
+  constexpr int kThreadLocal = 1;
+  unit_ = unit;
+  const Functions& call = *functions_;
+  if (auto done = check(call.create_stream(&stream_, kNonBlocking), "stream"); !done) return done;
+  for (void*& event : events_) {
+    if (auto done = check(call.create_event(&event, kNoTimes), "event"); !done) return done;
+  }
+  if (unit.kernels == 1) return {};
+  void* captured = nullptr;
+  if (auto done = check(call.begin_capture(stream_, kThreadLocal), "capture"); !done) return done;
+  for (int i = 0; i < unit.kernels; ++i) {
+    if (auto done = launch_small(); !done) return done;
+  }
+  if (auto done = check(call.end_capture(stream_, &captured), "capture"); !done) return done;
+  return check(call.instantiate(&graph_, captured, 0), "graph");
+}
+
+Result<void> Cuda::keep_busy(int times) {
+  for (int i = 0; i < times; ++i) {
+    if (auto done = launch_unit(); !done) return done;
+  }
+  const Functions& call = *functions_;
+  const std::size_t now = calls_++ % events_.size();
+  if (auto done = check(call.record_event(events_.at(now), stream_), "event"); !done) return done;
+  if (calls_ == 1) return {};
+  return check(call.wait_for_event(events_.at(1 - now)), "kernel");
+}
+
+Result<void> Cuda::finish() { return check(functions_->synchronize(), "kernel"); }
 
 Result<void> Cuda::compute() {
   std::uint32_t rounds = kRounds;

@@ -3,15 +3,20 @@
 
 #include "node/vendor/nvidia/nvml_source.hpp"
 #include "tests/tools/gpu_check/checks.hpp"
+#include "tests/tools/gpu_check/container.hpp"
 #include "tests/tools/gpu_check/worker.hpp"
 
 #include <CLI/CLI.hpp>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -31,7 +36,72 @@ const node::InstalledCard* choose(const node::Inventory& found, const std::strin
   return nullptr;
 }
 
-int check_all(const std::string& wanted) {
+using Check = void (*)(const gpu_check::Setting&);
+
+/// What needs a physical card, by the names of --only. In this order: MPS changes the card's mode.
+const std::vector<std::pair<std::string, Check>>& checks_of_card() {
+  static const std::vector<std::pair<std::string, Check>> all{
+      {"none", gpu_check::check_no_limits},
+      {"library", gpu_check::check_library},
+      {"outside", gpu_check::check_library_from_outside},
+      {"driver", gpu_check::check_driver_limits},
+      {"lease", gpu_check::check_lease},
+      {"cost", gpu_check::check_cost},
+      {"time-slice", gpu_check::check_time_slice},
+      {"mps", gpu_check::check_mps}};
+  return all;
+}
+
+struct Options {
+  std::string card;
+  std::string build = "build/release";
+  std::vector<std::string> only;
+  std::vector<std::string> runtimes;
+  std::int64_t lease_seconds = 10;
+
+  [[nodiscard]] bool wants(const std::string& check) const {
+    return only.empty() || std::find(only.begin(), only.end(), check) != only.end();
+  }
+};
+
+/// A folder that ends with this object, and the place of containers' files.
+class WorkFolder {
+ public:
+  WorkFolder() {
+    if (::mkdtemp(path_.data()) == nullptr) path_.clear();
+  }
+  ~WorkFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+    std::filesystem::remove("/usr/local/tangram", ignored);  // unless it is in use
+  }
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = "/tmp/tangram_XXXXXX";  // short: sockets lie in it
+};
+
+void check_card(const Options& options, node::CardSource& source, const std::string& driver,
+                const node::InstalledCard& card, gpu_check::Report& report) {
+  const WorkFolder folder;
+  node::SystemPrograms programs;
+  const gpu_check::Setting setting{.source = source,
+                                   .card = card,
+                                   .driver = driver,
+                                   .programs = programs,
+                                   .build = std::filesystem::absolute(options.build),
+                                   .work_dir = folder.path(),
+                                   .runtimes = options.runtimes,
+                                   .lease_seconds = options.lease_seconds,
+                                   .report = report};
+  for (const auto& [name, check] : checks_of_card()) {
+    if (options.wants(name)) check(setting);
+  }
+}
+
+int check_all(const Options& options) {
   node::nvidia::NvmlSource source;
   const auto found = source.inventory();
   if (!found) {
@@ -44,41 +114,61 @@ int check_all(const std::string& wanted) {
   }
   node::SystemPrograms programs;
   gpu_check::Report report;
-  gpu_check::check_inventory(*found, programs, report);
-  gpu_check::check_watching(source, *found, report);
-  if (const node::InstalledCard* card = choose(*found, wanted)) {
-    std::string work_dir = "/tmp/tangram_XXXXXX";  // short: sockets lie in it
-    if (::mkdtemp(work_dir.data()) == nullptr) return kFailed;
-    gpu_check::check_mps(source, *card, programs, work_dir, report);
-    gpu_check::check_time_slice(source, *card, programs, report);
-    std::filesystem::remove_all(work_dir);
-  } else {
-    report.not_checked("MPS, time-slice", "there is no such physical card");
+  if (options.wants("inventory")) {
+    gpu_check::check_inventory(*found, programs, report);
+    gpu_check::check_watching(source, *found, report);
   }
-  report.not_checked("containers",
-                     "no Kubernetes here: CDI, mounts and TANGRAM_* are not looked at");
+  if (const node::InstalledCard* card = choose(*found, options.card)) {
+    check_card(options, source, found->driver, *card, report);
+  } else {
+    report.not_checked("all that needs a card", "there is no such physical card");
+  }
+  report.not_checked("containers of a container runtime",
+                     "no Kubernetes here: scripts/e2e has it, over a test driver");
   report.not_checked("faults", "none can be made at will: the tests play them with the fake NVML");
+  report.print_table();
   return report.any_failed() ? kFailed : 0;
+}
+
+std::vector<std::string> check_names() {
+  std::vector<std::string> names{"inventory"};
+  for (const auto& [name, check] : checks_of_card()) names.push_back(name);
+  return names;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
-      "Checks NVML, MPS and time slices on this machine's NVIDIA GPU, as the agent uses them");
-  std::string card;
-  app.add_option("--card", card, "UUID of the card to share; default: the first physical one");
+  if (argc > 1 && argv[1] == std::string_view(gpu_check::kEnter)) {
+    return gpu_check::enter({argv + 2, argv + argc});
+  }
+  CLI::App app("Checks on this machine's NVIDIA GPU all that Tangram promises of isolation");
+  Options all;
+  app.add_option("--card", all.card, "UUID of the card to share; default: the first physical one");
+  app.add_option("--build", all.build, "The build tree with programs and libraries")
+      ->capture_default_str();
+  app.add_option("--only", all.only, "Only these checks")->check(CLI::IsMember(check_names()));
+  app.add_option("--runtime", all.runtimes,
+                 "A program of tests/cuda_runtime, linked with a CUDA runtime; repeat it");
+  app.add_option("--lease-seconds", all.lease_seconds, "How long to look at each pair of shares")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 60));
   gpu_check::WorkerOptions options;
-  CLI::App* worker =
-      app.add_subcommand("worker", "one client process; the check starts these itself");
+  CLI::App* worker = app.add_subcommand("worker", "one client process; the check starts these");
   worker->add_option("--start-at", options.start_at, "seconds since 1970");
   worker->add_option("--seconds", options.seconds, "how long to compute");
   worker->add_option("--allocate-up-to", options.allocate_up_to, "MiB");
+  worker->add_option("--bins", options.bins, "in how many to count units of work");
+  worker->add_option("--bin-ms", options.bin_ms, "how long each is");
+  worker->add_option("--rounds", options.rounds, "of each kernel of a unit");
+  worker->add_option("--kernels", options.kernels, "of a unit");
+  worker->add_option("--batch", options.batch, "units that are launched at a time");
+  worker->add_option("--idle-from", options.idle_from, "the bin from which on it does nothing");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : kBadUsage;
   }
   spdlog::set_level(spdlog::level::warn);
-  return worker->parsed() ? gpu_check::run_worker(options) : check_all(card);
+  return worker->parsed() ? gpu_check::run_worker(options) : check_all(all);
 }

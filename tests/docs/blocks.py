@@ -15,6 +15,11 @@ This comment applies only to the next block, which is the output of the command 
 
     <!-- printed by: scripts/demo -->
 
+A fenced block of "python" has one of these comments above it, and must compile:
+
+    <!-- python: compiled -->               nothing runs it, since it needs a card
+    <!-- python: run by SCRIPT -->          this script runs it, as it stands in the page
+
 Between blocks, <!-- by hand: NAME --> runs a function of tests/docs/manual_steps.sh, which does what the text
 describes without a command.
 """
@@ -28,6 +33,7 @@ PAGES = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/*.md", "deploy/**/
 INLINE_PAGE = "tests/docs/inline.md"  # commands in running text
 
 COMMENT = re.compile(r"^\s*<!-- (run|run by|not run|by hand|printed by): (.+?) -->$")
+PYTHON = re.compile(r"(?:<!-- python: (?:(compiled)|run by (\S+)) -->\s*\n)?\s*```python\n(.*?)\n\s*```", re.DOTALL)
 RUN = re.compile(r"(?P<environment>tree|cluster|another cluster)(?P<goes_on>, goes on)?(?: after (?P<after>\S+))?")
 
 # Possible first words of a block of commands, besides programs of this tree and NAME=VALUE.
@@ -163,6 +169,21 @@ def parse(file, text):
             announced = False
         i += 1
     return found
+
+
+@dataclasses.dataclass
+class Python:
+    """A fenced block of Python, and how its page says that it is tested; script: that runs it."""
+    line: int
+    text: str
+    compiled: bool
+    script: str
+
+
+def python_in(text):
+    for match in PYTHON.finditer(text):
+        line = text.count("\n", 0, match.start(3)) + 1
+        yield Python(line, without_indent(match[3].splitlines()), bool(match[1]), match[2] or "")
 
 
 @dataclasses.dataclass

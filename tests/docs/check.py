@@ -1,4 +1,5 @@
 """Checks the documentation without running its commands; prints each fault with its place."""
+import itertools
 import re
 import subprocess
 import sys
@@ -184,6 +185,50 @@ def line_faults(file, text):
                 yield number, fault
 
 
+def compile_fault(text):
+    try:
+        compile(text, "the page", "exec")
+    except SyntaxError as error:
+        return f"is not valid Python: line {error.lineno}: {error.msg}"
+    return ""
+
+
+def python_faults(file, text):
+    """Faults of blocks of Python. A script that runs one reads it from its page."""
+    for block in blocks.python_in(text):
+        fault = compile_fault(block.text)
+        if fault:
+            yield block.line, fault
+        if not block.compiled and not block.script:
+            yield block.line, "no comment says how this Python is tested: put <!-- python: … --> above it"
+        elif block.script and not (ROOT / block.script).is_file():
+            yield block.line, f"there is no {block.script}"
+        elif block.script and file not in (ROOT / block.script).read_text():
+            yield block.line, f"{block.script} does not read {file}"
+
+
+def python_of_manifests():
+    """The programs in the manifests for people: of `python3 -c`, and of here-documents of a shell."""
+    for file in blocks.tracked("deploy/examples/*.yaml"):
+        text = (ROOT / file).read_text()
+        for start in re.finditer(r"command: \[python3, -c\]\n +args:\n( +)- \|\n", text):
+            lines = text[start.end():].splitlines()
+            inside = itertools.takewhile(lambda line: not line.strip() or line.startswith(start[1] + " "), lines)
+            yield file, blocks.without_indent([*inside])
+        for document in re.finditer(r"python3 - <<'END'\n(.*?)\n +END\n", text, re.DOTALL):
+            yield file, blocks.without_indent(document[1].splitlines())
+
+
+def manifest_faults():
+    found = [*python_of_manifests()]
+    if len(found) < 3:
+        yield f"deploy/examples: {len(found)} programs were found: this check is broken"
+    for file, text in found:
+        fault = compile_fault(text)
+        if fault:
+            yield f"{file}: {fault}"
+
+
 def inline_commands(text):
     return [code for line in text.splitlines() if not line.startswith("    ")
             for code in INLINE.findall(line) if WHOLE.fullmatch(code) and "…" not in code]
@@ -204,7 +249,7 @@ def inline_faults(files):
 
 def main():
     files = blocks.pages()
-    faults, count = [*inline_faults(files[:-1])], 0
+    faults, count = [*inline_faults(files[:-1]), *manifest_faults()], 0
     for file in files:
         try:
             found = [step for step in blocks.read(file) if isinstance(step, blocks.Block)]
@@ -213,7 +258,8 @@ def main():
             continue
         count += len(found)
         faults += [f"{block.place}: {fault}" for block in found for fault in block_faults(block)]
-        faults += [f"{file}:{number}: {fault}" for number, fault in line_faults(file, (ROOT / file).read_text())]
+        text = (ROOT / file).read_text()
+        faults += [f"{file}:{number}: {fault}" for number, fault in [*line_faults(file, text), *python_faults(file, text)]]
     if not count:
         faults.append(f"no commands in {len(files)} pages: this check is broken")
     for fault in faults:

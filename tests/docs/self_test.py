@@ -40,6 +40,15 @@ LINES = [
     ("`tangram-node --help` lists them", "write build/release/bin/tangram-node"),
     ("the Deployment `tangram-extender`, `build/dev/bin/tangram-node --help`", ""),
 ]
+# The text of a page of that name; a part of its only fault, or nothing.
+PYTHON = [
+    ("<!-- python: compiled -->\n\n```python\nprint(1)\n```", ""),
+    ("  <!-- python: compiled -->\n\n  ```python\n  if True:\n      print(1)\n  ```", ""),
+    ("<!-- python: compiled -->\n\n```python\nprint(1\n```", "is not valid Python"),
+    ("```python\nprint(1)\n```", "no comment says how"),
+    ("<!-- python: run by scripts/nothing -->\n\n```python\nprint(1)\n```", "there is no scripts/nothing"),
+    ("<!-- python: run by scripts/test -->\n\n```python\nprint(1)\n```", "does not read page.md"),
+]
 
 
 # Commands in running text that can be typed as they are.
@@ -69,6 +78,7 @@ def faults_of(text):
 def wrong_faults():
     cases = [(text, wanted, faults_of(text)) for text, wanted in PAGES]
     cases += [(text, wanted, [fault for _, fault in check.line_faults("README.md", text)]) for text, wanted in LINES]
+    cases += [(text, wanted, [fault for _, fault in check.python_faults("page.md", text)]) for text, wanted in PYTHON]
     for text, wanted, found in cases:
         good = len(found) == 1 and wanted in found[0] if wanted else not found
         if not good:

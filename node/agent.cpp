@@ -388,8 +388,7 @@ struct Agent::Impl {
       const bool knew_pods = pods.synced();
       const std::vector<CardClaim> claims = starter.claims();
       enforcers.maintain(shared_cards(claims));
-      // Until all pods are known, one that is there may have no claim.
-      if (knew_pods) memory_limiters.keep(claims);
+      if (knew_pods) keep_limits();
       // A lost card stays published while it is granted.
       if (pods.knows_all_grants()) watcher.forget_lost(granted_cards(pods.all()));
       // Other keys may make the grants of waiting pods valid, or invalid.
@@ -401,6 +400,13 @@ struct Agent::Impl {
       used_elsewhere = std::move(used_now);
       pause_maintenance(knew_pods, stop);
     }
+  }
+
+  /// Once all pods are known: until then one that is there may have no claim. No container may be
+  /// admitted in between, for its limits would be removed again.
+  void keep_limits() {
+    const auto lock = journal.lock_claims();
+    memory_limiters.keep(starter.claims());
   }
 
   /// Until all pods are known, shares that have ended may count. A container that starts then must

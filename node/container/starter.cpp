@@ -211,14 +211,22 @@ Result<void> ContainerStarter::prepare(const Start& start) {
   return record(start, *admission, *spec, mark);
 }
 
-Result<void> ContainerStarter::record(const Start& start, const Admission& admission,
-                                      const std::string& spec, const std::string& mark) {
-  const auto lock = parts_.journal.lock_claims();
+/// As it was admitted. Under Journal::lock_claims().
+Result<JournalEntry> ContainerStarter::entry_of(const Start& start,
+                                                const Admission& admission) const {
   auto entry = parts_.journal.find(start.owner.name);
   if (!entry || !entry->claim) return not_yet("the allocation was removed in the meantime");
   if (entry->claim->grant != admission.grant) {
     return not_yet("the pod was resized while its container was about to start");
   }
+  return std::move(*entry);
+}
+
+Result<void> ContainerStarter::record(const Start& start, const Admission& admission,
+                                      const std::string& spec, const std::string& mark) {
+  const auto lock = parts_.journal.lock_claims();
+  const auto entry = entry_of(start, admission);
+  if (!entry) return entry.error();
   JournalEntry marked = *entry;
   marked.claim->spec = spec;
   marked.claim->former_mark = entry->claim->mark;
@@ -395,6 +403,9 @@ Result<void> ContainerStarter::prepare_sharing(const Start& start, const Admissi
 
 Result<void> ContainerStarter::limit_memory(const Start& start, const Admission& admission,
                                             CdiEdits& vendor, ContainerEdits& edits) {
+  // What is written here is in force until a resize, so a resize must not come in between.
+  const auto lock = parts_.journal.lock_claims();
+  if (auto current = entry_of(start, admission); !current) return current.error();
   return parts_.memory_limiters.limit(start.owner.name, admission.isolation,
                                       admission.granted.cards, cards_of(*parts_.cards()), vendor,
                                       edits);

@@ -108,6 +108,7 @@ class ContainerStarter final : public SlotKeeper {
   Result<void> record(const Start& start, const Admission& admission, const std::string& spec,
                       const std::string& mark);
   Result<JournalEntry> journal_entry(const Start& start) const;
+  Result<JournalEntry> entry_of(const Start& start, const Admission& admission) const;
   Result<Admission> admit(const Start& start);
   [[nodiscard]] Result<void> check_revision(const LocalPod& pod) const;
   Result<Admission> claim_cards(const Start& start, const std::vector<model::Card>& here,

@@ -130,6 +130,7 @@ class FakeLimiter final : public MemoryLimiter {
       text += card.uuid + ":" + std::to_string(card.memory_limit.count()) + " ";
     }
     vendor.lists["env"].push_back(R"("FAKE_VENDOR=1")");
+    ++starts;
     return ContainerEdits{.env = {"FAKE_LIMITS=" + text + std::string(allocation)}, .mounts = {}};
   }
   Result<void> change(std::string_view allocation,
@@ -152,6 +153,7 @@ class FakeLimiter final : public MemoryLimiter {
   }
   void keep(const std::set<std::string, std::less<>>& allocations) override { kept = allocations; }
 
+  int starts = 0;  ///< that were limited
   Result<void> verdict = {};
   std::map<std::string, std::int64_t>
       limits;                        ///< MiB of running containers, by allocation and card

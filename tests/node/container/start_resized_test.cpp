@@ -90,5 +90,28 @@ TEST_F(StartResizedTest, AResizeThatIsAppliedMeanwhilePostponesTheStart) {
   EXPECT_EQ(limit(a), "10485760");
 }
 
+/// The limits of running containers are the resizer's from then on.
+TEST_F(StartResizedTest, AResizeThatIsAppliedMeanwhileIsNotUndoneByTheStart) {
+  Inventory inventory;
+  InstalledCard card;
+  card.card = testing::card("GPU-1");
+  card.card.memory_limits = model::MemoryLimits::kLibrary;
+  inventory.cards.push_back(card);
+  rig.set_cards(inventory);
+  const Owner a = annotate("a", 0, large);
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  ASSERT_EQ(rig.limiter->starts, 1);
+  annotate("a", 1, small);
+  rig.during_edits = [&] {
+    const auto claims = rig.journal->lock_claims();
+    JournalEntry entry = rig.journal->all().at(0);
+    entry.claim->grant = rig.pods.find("uid-a")->grant_text;
+    ASSERT_TRUE(rig.journal->put(entry));
+  };
+  EXPECT_NE(rig.kubelet.start_container(a), "");
+  EXPECT_EQ(rig.limiter->starts, 1) << "with the former, larger limit";
+}
+
 }  // namespace
 }  // namespace tangram::node

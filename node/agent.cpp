@@ -66,6 +66,14 @@ RecordSettings record_settings(const Settings& settings) {
   return record;
 }
 
+/// The kernel's id of this boot; empty if it cannot be read.
+std::string boot_id() {
+  auto id = read_file("/proc/sys/kernel/random/boot_id");
+  if (!id) return {};
+  if (id->ends_with('\n')) id->pop_back();
+  return std::move(*id);
+}
+
 using GrantKeysPtr = std::unique_ptr<kube::GrantKeys>;
 
 /// Unusable files must not keep the containers of running pods from starting again.
@@ -113,6 +121,7 @@ struct Agent::Impl {
                std::string(model::kSlotResource)),
         cdi(settings.cdi_dir),
         starter(starter_parts(), {.node = settings.node,
+                                  .boot = boot,
                                   .name_path = path,
                                   .runtime = settings.vendor->facts().runtime}),
         card_leases(parts.clock),
@@ -223,6 +232,7 @@ struct Agent::Impl {
                   time_leases.changed();
                 },
             .report_event = event_reporter(),
+            .boot = boot,
             .clock = parts.clock};
   }
 
@@ -265,7 +275,6 @@ struct Agent::Impl {
       spdlog::info("wrote {} missing CDI specs of running pods again", restored);
     }
     memory_limiters.resume(started_means(journal.all()));
-    resizer->restore();
     update_slots();
     if (name_path == NamePath::kEnvironment) report_variable();
     run([this](const std::stop_token& stop) { pod_reflector.run(stop); });
@@ -277,7 +286,10 @@ struct Agent::Impl {
     run([this](const std::stop_token& stop) { memory_checker->run(stop); });
     if (settings.time_lease) run([this](const std::stop_token& stop) { time_leases.run(stop); });
     run([this](const std::stop_token& stop) { library_checker->run(stop); });
-    run([this](const std::stop_token& stop) { resizer->run(stop); });
+    run([this](const std::stop_token& stop) {
+      resizer->restore();
+      resizer->run(stop);
+    });
     if (device_checker) {
       run([this](const std::stop_token& stop) { device_checker->run(stop); });
     }
@@ -469,6 +481,7 @@ struct Agent::Impl {
   const Settings settings;
   const Parts parts;
   const NamePath name_path;
+  const std::string boot = boot_id();
   Journal journal;
   GrantKeysPtr grant_keys;  ///< null = signatures are not checked
   kube::EventRecorder events;

@@ -22,7 +22,7 @@ void write_claim(json::Writer& out, const Claim& claim) {
   out.member("container", claim.container).member("grant", claim.grant);
   out.member("whole", claim.whole).member("spec", claim.spec);
   out.member("mark", claim.mark).member("markedAt", claim.marked_at);
-  out.member("formerMark", claim.former_mark).end_object();
+  out.member("formerMark", claim.former_mark).member("boot", claim.boot).end_object();
 }
 
 Claim read_claim(json::Reader& in) {
@@ -30,7 +30,7 @@ Claim read_claim(json::Reader& in) {
   json::read_members(in, "podUID", claim.pod_uid, "namespace", claim.ns, "pod", claim.pod,
                      "container", claim.container, "grant", claim.grant, "whole", claim.whole,
                      "spec", claim.spec, "mark", claim.mark, "markedAt", claim.marked_at,
-                     "formerMark", claim.former_mark);
+                     "formerMark", claim.former_mark, "boot", claim.boot);
   return claim;
 }
 

@@ -29,6 +29,9 @@ struct Claim {
   std::string mark = {};
   std::int64_t marked_at = 0;
   std::string former_mark = {};  ///< of the start before
+  /// The machine's boot in which the last start was prepared, by the kernel's id. Empty = by an
+  /// earlier agent.
+  std::string boot = {};
   friend bool operator==(const Claim&, const Claim&) = default;
 };
 

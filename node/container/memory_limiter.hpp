@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -36,9 +35,13 @@ class MemoryLimiter {
                                        const std::vector<model::GrantedCard>& cards,
                                        CdiEdits& vendor) = 0;
 
-  /// Changes the limits of a container that runs, at once.
+  /// Changes the limits of a container that was started, at once. If it does not run, the next
+  /// start under this allocation has them. May wait for the driver.
   /// @param cards  those whose limit changes
-  /// @returns kNotFound         the container has no limits by this means now: it may start later
+  /// @returns kNotFound         there is nothing that says what the container's limits are now: it
+  ///                            was not started since the machine was, or not by this means
+  ///          kUnavailable      not now: another try may succeed
+  ///          kConflict         not as long as the container runs as it does, with what to do
   ///          kInvalidArgument  this means sets limits only when a container starts
   virtual Result<void> change(std::string_view /*allocation*/,
                               const std::vector<model::GrantedCard>& /*cards*/) {
@@ -46,10 +49,12 @@ class MemoryLimiter {
   }
 
   /// What a container uses of a card by this means' own count, which may be ahead of the driver's.
-  /// @returns nothing if it does not count
-  [[nodiscard]] virtual std::optional<std::uint64_t> in_use(std::string_view /*allocation*/,
-                                                            std::string_view /*card*/) {
-    return std::nullopt;
+  /// May wait for the driver.
+  /// @returns kNotFound     it does not count
+  ///          kUnavailable  it cannot be told now
+  [[nodiscard]] virtual Result<std::uint64_t> in_use(std::string_view /*allocation*/,
+                                                     std::string_view /*card*/) {
+    return fail(Errc::kNotFound, "it is not counted");
   }
 
   /// Takes note of what a container uses, about every second.

@@ -90,11 +90,12 @@ Result<void> MemoryLimiters::change(std::string_view allocation, MemoryLimits me
   return fail(Errc::kInvalidArgument, "nothing changes limits by " + std::string(to_string(means)));
 }
 
-std::optional<std::uint64_t> MemoryLimiters::in_use(std::string_view allocation, MemoryLimits means,
-                                                    std::string_view card) {
+Result<std::uint64_t> MemoryLimiters::in_use(std::string_view allocation, MemoryLimits means,
+                                             std::string_view card) {
   const auto limiter = of(means);
-  if (!limiter || *limiter == nullptr) return std::nullopt;
-  return (*limiter)->in_use(allocation, card);
+  if (!limiter) return limiter.error();
+  if (*limiter != nullptr) return (*limiter)->in_use(allocation, card);
+  return fail(Errc::kNotFound, "nothing counts memory by " + std::string(to_string(means)));
 }
 
 void MemoryLimiters::keep(const std::vector<CardClaim>& claims) {

@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -57,9 +56,9 @@ class MemoryLimiters {
   Result<void> change(std::string_view allocation, model::MemoryLimits means,
                       const std::vector<model::GrantedCard>& cards);
   /// As MemoryLimiter::in_use().
-  [[nodiscard]] std::optional<std::uint64_t> in_use(std::string_view allocation,
-                                                    model::MemoryLimits means,
-                                                    std::string_view card);
+  /// @returns kNotFound for a means without a limiter, too
+  [[nodiscard]] Result<std::uint64_t> in_use(std::string_view allocation, model::MemoryLimits means,
+                                             std::string_view card);
 
   /// Gives up what is kept for containers that are gone.
   void keep(const std::vector<CardClaim>& claims);

@@ -231,6 +231,7 @@ Result<void> ContainerStarter::record(const Start& start, const Admission& admis
   marked.claim->spec = spec;
   marked.claim->former_mark = entry->claim->mark;
   marked.claim->mark = mark;
+  marked.claim->boot = settings_.boot;
   marked.claim->marked_at =
       std::chrono::nanoseconds(parts_.clock.wall().time_since_epoch()).count();
   if (auto kept = parts_.journal.put(marked); !kept) {

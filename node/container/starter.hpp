@@ -62,6 +62,7 @@ class ContainerStarter final : public SlotKeeper {
   };
   struct Settings {
     std::string node;
+    std::string boot;  ///< the kernel's id of this boot; empty = not known
     NamePath name_path = NamePath::kCdiDevices;
     VendorRuntime runtime;
     /// From writing a spec to answering kubelet. The runtime reads the file after an inotify event,

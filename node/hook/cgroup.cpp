@@ -5,7 +5,10 @@
 #include "base/split.hpp"
 #include "node/hook/memory_limiter.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -63,6 +66,25 @@ Result<std::optional<std::string>> first_child(const std::string& folder) {
                                    "); --cgroup-root must be where the host mounts cgroup v2");
 }
 
+/// @param advice  what to do if it has a child
+Result<void> check_leaf(const std::string& folder, const std::string& advice) {
+  const auto child = first_child(folder);
+  if (!child) return child.error();
+  if (!*child) return {};
+  return fail(Errc::kConflict, "the cgroup " + folder + " is no leaf: it has the child " +
+                                   quote_if_needed(**child) +
+                                   ", and the driver shows a limit in leaves only; " + advice);
+}
+
+/// Nothing if there is no such folder.
+Result<std::optional<std::uint64_t>> inode_of(const std::string& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) == 0) return {std::uint64_t{status.st_ino}};
+  if (errno == ENOENT || errno == ENOTDIR) return {std::nullopt};
+  return fail(Errc::kUnavailable,
+              "the cgroup " + folder + ": " + std::generic_category().message(errno));
+}
+
 Result<void> check_process(const std::string& folder, std::int64_t pid) {
   const auto processes = read_file(folder + "/cgroup.procs");
   if (!processes) return fail(Errc::kNotFound, processes.error().message);
@@ -112,24 +134,45 @@ bool is_of_container(std::string_view path, std::string_view id) {
   });
 }
 
-Result<std::string> leaf_of(const ContainerState& container, const KernelFolders& folders) {
+Result<Leaf> leaf_of(const ContainerState& container, const KernelFolders& folders) {
   std::error_code ignored;
   if (!fs::exists(folders.cgroup + "/cgroup.controllers", ignored)) {
     return needs_v2(folders.cgroup + " is not the root of cgroup v2");
   }
-  const auto path = path_of(container, folders.proc);
+  auto path = path_of(container, folders.proc);
   if (!path) return path.error();
-  std::string folder = folders.cgroup + *path;
-  const auto child = first_child(folder);
-  if (!child) return child.error();
-  if (*child) {
-    return fail(Errc::kConflict, "the cgroup " + folder + " is no leaf: it has the child " +
-                                     quote_if_needed(**child) +
-                                     ", and the driver shows a limit in leaves only; the runtime "
-                                     "must put the container's first process into the child");
+  const std::string folder = folders.cgroup + *path;
+  if (auto checked =
+          check_leaf(folder, "the runtime must put the container's first process into the child");
+      !checked) {
+    return checked.error();
   }
   if (auto checked = check_process(folder, container.pid); !checked) return checked.error();
-  return folder;
+  const auto inode = inode_of(folder);
+  const auto root = inode_of(folders.cgroup);
+  if (!inode || !*inode) return fail(Errc::kNotFound, "the cgroup " + folder + " was removed");
+  if (!root || !*root) return fail(Errc::kNotFound, folders.cgroup + " cannot be read");
+  return Leaf{
+      .container = container.id, .path = std::move(*path), .inode = **inode, .root = **root};
+}
+
+Result<std::optional<std::string>> folder_of(const Leaf& leaf, const std::string& root) {
+  const auto here = inode_of(root);
+  if (!here || !*here || **here != leaf.root) {
+    return fail(Errc::kUnavailable, root +
+                                        " is not where the host mounts cgroup v2, so the limits of "
+                                        "running containers cannot be changed; the agent must run "
+                                        "privileged, in the host's cgroup namespace");
+  }
+  std::string folder = root + leaf.path;
+  const auto inode = inode_of(folder);
+  if (!inode) return inode.error();
+  if (!*inode || **inode != leaf.inode) return {std::nullopt};
+  const auto checked = check_leaf(folder, "remove the cgroups that the container has made");
+  if (checked) return {std::move(folder)};
+  // It may be removed just now.
+  const bool is_unread = checked.error().code == Errc::kNotFound;
+  return is_unread ? fail(Errc::kUnavailable, checked.error().message) : checked.error();
 }
 
 }  // namespace tangram::node::hook

@@ -3,6 +3,8 @@
 #include "base/result.hpp"
 #include "node/hook/container_state.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,12 +26,31 @@ struct KernelFolders {
 /// or ends with it behind a dash, as in cri-containerd-ID.scope.
 [[nodiscard]] bool is_of_container(std::string_view path, std::string_view id);
 
-/// The folder of a container's own cgroup. The driver accounts there only if it is a leaf, and
-/// shows the limit as the size of the card only there.
+/// The cgroup that is a container's own.
+struct Leaf {
+  std::string container;    ///< the runtime's id
+  std::string path;         ///< below the root of cgroup v2
+  std::uint64_t inode = 0;  ///< of its folder: the kernel gives no other cgroup the same one
+  std::uint64_t root = 0;   ///< the inode of the root's folder
+
+  friend bool operator==(const Leaf&, const Leaf&) = default;
+};
+
+/// A container's own cgroup. The driver accounts there only if it is a leaf, and shows the limit as
+/// the size of the card only there.
 /// @returns kNotFound     the process or the folder is not there
 ///          kUnavailable  the node has cgroup v1, alone or beside v2
 ///          kConflict     the cgroup is not the container's, or not a leaf
-[[nodiscard]] Result<std::string> leaf_of(const ContainerState& container,
-                                          const KernelFolders& folders);
+[[nodiscard]] Result<Leaf> leaf_of(const ContainerState& container, const KernelFolders& folders);
+
+/// The folder of a leaf that was found before.
+/// @param root  where cgroup v2 is mounted for this program
+/// @returns nothing if the cgroup was removed, so that no process can be in it any more;
+///          kUnavailable  what is mounted there is not what the leaf was found in, so that it
+///          cannot
+///                        be told
+///          kConflict     it is not a leaf any more
+[[nodiscard]] Result<std::optional<std::string>> folder_of(const Leaf& leaf,
+                                                           const std::string& root);
 
 }  // namespace tangram::node::hook

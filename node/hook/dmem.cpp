@@ -18,6 +18,7 @@ namespace tangram::node::hook {
 namespace {
 
 constexpr const char* kMax = "/dmem.max";
+constexpr const char* kCurrent = "/dmem.current";
 constexpr const char* kCapacity = "/dmem.capacity";
 constexpr std::string_view kUnlimited = "max";
 
@@ -28,6 +29,18 @@ std::optional<std::string> value_of(std::string_view text, const std::string& re
     if (words.size() == 2 && words[0] == region) return words[1];
   }
   return std::nullopt;
+}
+
+/// @returns kNotFound if the file cannot be read, or says nothing of the region
+Result<std::uint64_t> bytes_in(const std::string& file, const std::string& region) {
+  const auto text = read_file(file);
+  if (!text) return fail(Errc::kNotFound, text.error().message);
+  const auto value = value_of(*text, region);
+  if (value == kUnlimited) return kNoLimit;
+  const auto bytes = parse_number<std::uint64_t>(value.value_or(""));
+  if (bytes) return *bytes;
+  return fail(Errc::kNotFound, file + " says nothing of the region " + quote_if_needed(region) +
+                                   ": the card has gone; look at the kernel's log");
 }
 
 /// One write: the kernel takes a line as a whole or not at all.
@@ -77,16 +90,11 @@ Result<void> DmemLimiter::set(const std::string& cgroup, const MemoryLimit& limi
 }
 
 Result<std::uint64_t> DmemLimiter::read(const std::string& cgroup, const std::string& region) {
-  const auto text = read_file(cgroup + kMax);
-  if (!text) return fail(Errc::kNotFound, text.error().message);
-  const auto value = value_of(*text, region);
-  if (value == kUnlimited) return kNoLimit;
-  const auto bytes = parse_number<std::uint64_t>(value.value_or(""));
-  if (bytes) return *bytes;
-  return fail(Errc::kNotFound, cgroup + kMax + " says nothing of the region " +
-                                   quote_if_needed(region) +
-                                   ": the card has gone; look at "
-                                   "the kernel's log");
+  return bytes_in(cgroup + kMax, region);
+}
+
+Result<std::uint64_t> DmemLimiter::in_use(const std::string& cgroup, const std::string& region) {
+  return bytes_in(cgroup + kCurrent, region);
 }
 
 }  // namespace tangram::node::hook

@@ -26,6 +26,9 @@ class DmemLimiter final : public MemoryLimiter {
   /// @returns kNotFound if dmem.max cannot be read, or has no such region
   [[nodiscard]] Result<std::uint64_t> read(const std::string& cgroup,
                                            const std::string& region) override;
+  /// @returns kNotFound if dmem.current cannot be read, or has no such region
+  [[nodiscard]] Result<std::uint64_t> in_use(const std::string& cgroup,
+                                             const std::string& region) override;
 
  private:
   const std::string root_;

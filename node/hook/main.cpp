@@ -3,16 +3,14 @@
 #include "base/one_line.hpp"
 #include "node/hook/cgroup.hpp"
 #include "node/hook/container_state.hpp"
-#include "node/hook/dmem.hpp"
-#include "node/hook/limit_memory.hpp"
+#include "node/hook/limits_folder.hpp"
 #include "node/hook/settings.hpp"
 #include "node/vendor/nvidia/memory_limits.hpp"
 
 #include <exception>
 #include <iostream>
-#include <memory>
+#include <string>
 #include <string_view>
-#include <vector>
 
 namespace {
 
@@ -29,19 +27,14 @@ int failed(std::string_view message) {
 Result<void> run(const hook::Settings& settings) {
   const auto container = hook::read_state(std::cin);
   if (!container) return container.error();
-  const auto cgroup = hook::leaf_of(*container, settings.folders);
-  if (!cgroup) return cgroup.error();
-  std::vector<hook::CardLimits> cards;
-  std::unique_ptr<hook::MemoryLimiter> nvidia_cards;
-  if (!settings.limits.empty()) {
-    auto opened = nvidia::open_memory_limiter(settings.nvml);
-    if (!opened) return opened.error();
-    nvidia_cards = std::move(*opened);
-    cards.push_back({*nvidia_cards, settings.limits});
-  }
-  hook::DmemLimiter dmem(settings.folders.cgroup);
-  cards.push_back({dmem, settings.dmem});
-  return hook::limit_memory(*cgroup, cards);
+  const auto leaf = hook::leaf_of(*container, settings.folders);
+  if (!leaf) return leaf.error();
+  const std::string& cgroups = settings.folders.cgroup;
+  const nvidia::LimiterPlaces places{.nvml = settings.nvml, .cgroups = cgroups};
+  return hook::limit_start(hook::LimitsFolder(settings.limits), *leaf,
+                           [&](const hook::Limits& limits) {
+                             return nvidia::set_memory_limits(places, cgroups + leaf->path, limits);
+                           });
 }
 
 }  // namespace

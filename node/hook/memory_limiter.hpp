@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace tangram::node::hook {
 
@@ -15,6 +16,14 @@ struct MemoryLimit {
   Mebibytes amount;
 
   friend bool operator==(const MemoryLimit&, const MemoryLimit&) = default;
+};
+
+/// All limits of a container.
+struct Limits {
+  std::vector<MemoryLimit> nvidia;  ///< of NVIDIA's cards, by UUID
+  std::vector<MemoryLimit> dmem;    ///< by region; see DmemLimiter
+
+  friend bool operator==(const Limits&, const Limits&) = default;
 };
 
 [[nodiscard]] constexpr std::uint64_t bytes_of(Mebibytes amount) {
@@ -31,7 +40,8 @@ inline constexpr const char* kLimitOtherwise =
 /// Makes a driver or the kernel hold the processes of a cgroup to a part of a card's memory.
 /// A message names the card and says what to change; it is shown in the event of the pod.
 ///
-/// The limit vanishes with its cgroup, so nobody takes it back. Threads: one.
+/// The limit vanishes with its cgroup, so nobody takes it back. check() comes first, once for each
+/// card. Threads: one.
 class MemoryLimiter {
  public:
   virtual ~MemoryLimiter() = default;
@@ -43,6 +53,9 @@ class MemoryLimiter {
   /// The limit that stands, in bytes; kNoLimit if there is none.
   [[nodiscard]] virtual Result<std::uint64_t> read(const std::string& cgroup,
                                                    const std::string& card) = 0;
+  /// What the cgroup's processes have of the card, in bytes, as it is compared with the limit.
+  [[nodiscard]] virtual Result<std::uint64_t> in_use(const std::string& cgroup,
+                                                     const std::string& card) = 0;
 };
 
 }  // namespace tangram::node::hook

@@ -22,9 +22,11 @@ std::optional<MemoryLimits> means_of(const StartedMeans& started, const Claim& c
   return found == started.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// The driver's limit is the control group's, which only the hook sets so far, and MPS limits a
-/// process as it starts.
-bool changes_while_running(MemoryLimits means) { return means == MemoryLimits::kLibrary; }
+/// MPS limits a process as it starts. Earlier agents, which did not note the boot either, did not
+/// have it noted which control group the driver limits.
+bool changes_while_running(MemoryLimits means, const Claim& claim) {
+  return means == MemoryLimits::kLibrary || (means == MemoryLimits::kDriver && !claim.boot.empty());
+}
 
 std::string at_start_only(const std::string& what) {
   return what +
@@ -33,20 +35,18 @@ std::string at_start_only(const std::string& what) {
 }
 
 std::optional<std::string> memory_cannot_change(const CardChange& card) {
-  if (!card.means) return at_start_only("an earlier version of the agent set the memory limit");
-  if (*card.means == MemoryLimits::kNone || changes_while_running(*card.means)) return std::nullopt;
+  if (card.changeable || card.means == MemoryLimits::kNone) return std::nullopt;
+  if (!card.means || *card.means == MemoryLimits::kDriver) {
+    return at_start_only("an earlier version of the agent set the memory limit");
+  }
   return at_start_only("the memory limit of card " + card.now.uuid + " by " +
                        std::string(to_string(*card.means)) + " is set");
 }
 
 }  // namespace
 
-bool CardChange::sets_memory() const {
-  return means && changes_while_running(*means) && wanted.memory_limit != now.memory_limit;
-}
-
-std::vector<GrantedCard> changeable_cards(const JournalEntry& entry) {
-  std::vector<GrantedCard> cards;
+CardsByMeans changeable_cards(const JournalEntry& entry) {
+  CardsByMeans cards;
   if (!entry.claim) return cards;
   const auto grant = model::decode_grant(entry.claim->grant);
   const auto* const part = grant ? part_of(*grant, entry.claim->container) : nullptr;
@@ -54,7 +54,15 @@ std::vector<GrantedCard> changeable_cards(const JournalEntry& entry) {
   const StartedMeans started = started_means({entry});
   for (const GrantedCard& card : part->cards) {
     const auto means = means_of(started, *entry.claim, card.uuid);
-    if (means && changes_while_running(*means)) cards.push_back(card);
+    if (means && changes_while_running(*means, *entry.claim)) cards[*means].push_back(card);
+  }
+  return cards;
+}
+
+CardsByMeans lowered_cards(const Resize& resize) {
+  CardsByMeans cards;
+  for (const CardChange& card : resize.cards) {
+    if (card.sets_memory() && card.lowers_memory()) cards[*card.means].push_back(card.wanted);
   }
   return cards;
 }
@@ -80,9 +88,12 @@ std::optional<Resize> resize_of(const JournalEntry& entry, const LocalPodPtr& po
                 .started = !entry.claim->spec.empty()};
   const StartedMeans started = started_means({entry});
   for (std::size_t i = 0; i < now->cards.size(); ++i) {
-    resize.cards.push_back({.now = now->cards[i],
-                            .wanted = wanted->cards[i],
-                            .means = means_of(started, *entry.claim, now->cards[i].uuid)});
+    const auto means = means_of(started, *entry.claim, now->cards[i].uuid);
+    resize.cards.push_back(
+        {.now = now->cards[i],
+         .wanted = wanted->cards[i],
+         .means = means,
+         .changeable = means.has_value() && changes_while_running(*means, *entry.claim)});
   }
   return resize;
 }

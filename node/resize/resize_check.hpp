@@ -22,10 +22,13 @@ struct CardChange {
   model::GrantedCard wanted;  ///< by the later grant
   /// How the memory of the started container is limited; nothing = not known.
   std::optional<model::MemoryLimits> means;
+  bool changeable = false;  ///< those means can change the limit while the container runs
 
   [[nodiscard]] bool lowers_memory() const { return wanted.memory_limit < now.memory_limit; }
   /// The limit of the running container is to be set.
-  [[nodiscard]] bool sets_memory() const;
+  [[nodiscard]] bool sets_memory() const {
+    return changeable && wanted.memory_limit != now.memory_limit;
+  }
 };
 
 /// One allocation in the journal whose container a later revision of its pod's grant changes.
@@ -40,9 +43,14 @@ struct Resize {
   [[nodiscard]] model::Isolation isolation() const { return pod->grant->isolation; }
 };
 
+/// Cards of one container, by the means that limits their memory.
+using CardsByMeans = std::map<model::MemoryLimits, std::vector<model::GrantedCard>>;
+
 /// The cards of a started container whose memory limit can be changed while it runs, with the
 /// limits in the journal.
-[[nodiscard]] std::vector<model::GrantedCard> changeable_cards(const JournalEntry& entry);
+[[nodiscard]] CardsByMeans changeable_cards(const JournalEntry& entry);
+/// Those whose memory limit becomes smaller while the container runs, with the smaller limit.
+[[nodiscard]] CardsByMeans lowered_cards(const Resize& resize);
 
 /// Whether a revision is vouched for no weaker than the text that it replaces: if that has a
 /// signature, whoever made it, the revision needs one of a known key.

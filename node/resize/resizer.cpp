@@ -20,8 +20,6 @@ using model::ResizeRefusal;
 constexpr std::chrono::milliseconds kBetweenLooks = 1s;
 // However often pods change: a look asks the driver and reads the journal.
 constexpr std::chrono::milliseconds kAtLeast = 50ms;
-/// A process that compared with the larger limit just before has accounted its memory by then.
-constexpr std::chrono::milliseconds kSettling = 200ms;
 
 std::uint64_t bytes_of(Mebibytes amount) {
   return static_cast<std::uint64_t>(amount.count()) << 20U;
@@ -83,15 +81,15 @@ std::vector<model::Card> cards_of(const CardsNow& now) {
 Resizer::Resizer(Parts parts)
     : parts_(std::move(parts)),
       meter_(parts_.source, parts_.processes, parts_.runtime, parts_.clock),
+      limits_({.journal = parts_.journal,
+               .limiters = parts_.limiters,
+               .boot = parts_.boot,
+               .clock = parts_.clock}),
       now_{.answers = *parts_.previous, .released = {}} {}
 
 void Resizer::restore() {
-  for (const JournalEntry& entry : parts_.journal.all()) {
-    const auto set = set_limits(entry.name, changeable_cards(entry));
-    if (set || set.error().code == Errc::kNotFound) continue;
-    spdlog::error("pod {}/{} container {}: its memory limits are left as they are: {}",
-                  entry.claim->ns, entry.claim->pod, entry.claim->container, set.error().message);
-  }
+  limits_.all_to_set();
+  set_limits({});
 }
 
 void Resizer::run(const std::stop_token& stop) {
@@ -99,7 +97,7 @@ void Resizer::run(const std::stop_token& stop) {
     look();
     sleep_until_stopped(kAtLeast, stop);
     std::unique_lock lock(mutex_);
-    woken_.wait_for(lock, stop, lowered_.empty() ? kBetweenLooks : kSettling,
+    woken_.wait_for(lock, stop, limits_.any_lowered() ? LimitsInForce::kSettling : kBetweenLooks,
                     [&] { return awake_; });
     awake_ = false;
   }
@@ -119,21 +117,25 @@ void Resizer::look() {
   PodResizes former;
   PodResizes now;
   bool first = false;
+  std::vector<const Resize*> to_lower;
   {
     const auto claims = parts_.journal.lock_claims();
     for (const Resize& resize : due) {
       Refusal refusal;
-      if (!is_current(resize) || step(resize, sight, refusal) != Step::kRefused) continue;
+      const Step done = is_current(resize) ? step(resize, sight, refusal) : Step::kWaits;
+      if (done == Step::kLowers) to_lower.push_back(&resize);
+      if (done != Step::kRefused) continue;
       Refusal& of_pod = refusals.try_emplace(resize.claim.pod_uid, refusal).first->second;
       // The extender takes a revision back for the others.
       if (of_pod.why == ResizeRefusal::kInUse) of_pod = std::move(refusal);
     }
-    put_back_all_but(due);
+    limits_.withdraw_all_but(due);
     now = answer(refusals);
     const std::lock_guard lock(mutex_);
     former = std::exchange(now_, now);
     first = !std::exchange(looked_, true);
   }
+  set_limits(to_lower);
   report(former.answers, now.answers, refusals);
   if (first || former != now) parts_.changed();
 }
@@ -141,7 +143,7 @@ void Resizer::look() {
 /// All claims of which the pod has a later revision that counts.
 std::vector<Resize> Resizer::find_due() {
   std::vector<Resize> due;
-  std::map<std::string, std::string, std::less<>> unvouched;
+  Sentences unvouched;
   for (const JournalEntry& entry : parts_.journal.all()) {
     if (!entry.claim) continue;
     const LocalPodPtr pod = parts_.pods.find(entry.claim->pod_uid);
@@ -156,6 +158,9 @@ std::vector<Resize> Resizer::find_due() {
     unvouched.emplace(entry.name, pod->grant_text);
   }
   unvouched_ = std::move(unvouched);
+  std::erase_if(waits_, [&](const auto& wait) {
+    return std::ranges::find(due, wait.first, &Resize::allocation) == due.end();
+  });
   return due;
 }
 
@@ -168,17 +173,33 @@ Resizer::Sight Resizer::read(const std::vector<Resize>& due) {
       if (grows(resize)) grown.insert(card.now.uuid);
     }
   }
-  Sight sight{.since = parts_.clock.now(), .uses = {}, .orphaned = std::vector<OrphanedMemory>{}};
+  Sight sight{.since = parts_.clock.now(),
+              .uses = {},
+              .counted = {},
+              .orphaned = std::vector<OrphanedMemory>{}};
   if (!shrunk.empty()) {
     sight.uses =
         meter_.read(shrunk, with_wanted(claims_of_present(parts_.pods, parts_.journal), due));
   }
+  sight.counted = count(due);
   if (!grown.empty()) {
     sight.orphaned =
         orphaned_memory(parts_.source, {grown.begin(), grown.end()}, parts_.pods, parts_.processes,
                         card_claims(parts_.pods, parts_.journal, parts_.processes));
   }
   return sight;
+}
+
+Resizer::Counted Resizer::count(const std::vector<Resize>& due) const {
+  Counted counted;
+  for (const Resize& resize : due) {
+    for (const CardChange& card : resize.cards) {
+      if (!card.lowers_memory() || !card.means) continue;
+      auto bytes = parts_.limiters.in_use(resize.allocation, *card.means, card.now.uuid);
+      counted.emplace(std::pair(resize.allocation, card.now.uuid), std::move(bytes));
+    }
+  }
+  return counted;
 }
 
 /// Neither the container has started again, nor the grant was changed, since find_due().
@@ -190,18 +211,27 @@ bool Resizer::is_current(const Resize& resize) const {
 
 Resizer::Step Resizer::step(const Resize& resize, const Sight& sight, Refusal& refusal) {
   if (auto final = final_refusal(resize)) {
+    limits_.withdraw(resize.allocation);
     refusal = std::move(*final);
     return Step::kRefused;
   }
   const auto room = check_room(resize, sight);
   const auto use = room ? check_use(resize, sight) : Result<void>{};
   if (room && use) {
-    if (!lower(resize, sight)) return Step::kWaits;
-    return record(resize) ? Step::kApplied : Step::kWaits;
+    const auto lowered = limits_.lowered(resize, sight.since);
+    if (lowered == LimitsInForce::Lowered::kJustNow) return Step::kWaits;
+    if (lowered == LimitsInForce::Lowered::kYes) {
+      return record(resize) ? Step::kApplied : Step::kWaits;
+    }
+    limits_.withdraw(resize.allocation);
+    return Step::kLowers;
   }
-  put_back(resize.allocation);
+  limits_.withdraw(resize.allocation);
   const Error& error = room ? use.error() : room.error();
-  if (error.code == Errc::kUnavailable) return Step::kWaits;
+  if (error.code == Errc::kUnavailable) {
+    wait_for(resize, error.message);
+    return Step::kWaits;
+  }
   refusal = {.why = room ? ResizeRefusal::kInUse : ResizeRefusal::kNoRoom,
              .sentence = error.message};
   return Step::kRefused;
@@ -237,52 +267,36 @@ Result<void> Resizer::check_room(const Resize& resize, const Sight& sight) const
   return check_growth(wanted, cards_of(*cards), others, *sight.orphaned);
 }
 
-Result<void> Resizer::check_use(const Resize& resize, const Sight& sight) const {
+/// Does the container use more of the card than it is to have?
+Result<bool> Resizer::is_over(const Resize& resize, const CardChange& card,
+                              const Sight& sight) const {
   const std::string& container = resize.claim.container;
+  const auto uses = sight.uses.find(card.now.uuid);
+  if (uses == sight.uses.end()) return unknown("the driver does not answer");
+  const bool over = std::ranges::any_of(uses->second, [&](const MemoryUse& use) {
+    const bool is_its = use.container == container || use.container.empty();
+    return use.pod_uid == resize.claim.pod_uid && is_its && is_over_limit(use);
+  });
+  const auto counted = sight.counted.find({resize.allocation, card.now.uuid});
+  if (counted == sight.counted.end()) return over;
+  const Result<std::uint64_t>& bytes = counted->second;
+  if (bytes) return over || *bytes > bytes_of(card.wanted.memory_limit);
+  return bytes.error().code == Errc::kNotFound ? Result<bool>(over)
+                                               : unknown(bytes.error().message);
+}
+
+Result<void> Resizer::check_use(const Resize& resize, const Sight& sight) const {
   for (const CardChange& card : resize.cards) {
     if (!card.lowers_memory()) continue;
-    const auto uses = sight.uses.find(card.now.uuid);
-    if (uses == sight.uses.end()) return unknown("the driver does not answer");
-    bool over = std::ranges::any_of(uses->second, [&](const MemoryUse& use) {
-      const bool is_its = use.container == container || use.container.empty();
-      return use.pod_uid == resize.claim.pod_uid && is_its && is_over_limit(use);
-    });
-    if (card.means && *card.means != model::MemoryLimits::kNone) {
-      const auto counted = parts_.limiters.in_use(resize.allocation, *card.means, card.now.uuid);
-      over = over || counted.value_or(0) > bytes_of(card.wanted.memory_limit);
-    }
-    if (!over) continue;
-    return fail(Errc::kInvalidArgument, "container " + container + " uses more memory of card " +
-                                            card.now.uuid +
+    const auto over = is_over(resize, card, sight);
+    if (!over) return over.error();
+    if (!*over) continue;
+    return fail(Errc::kInvalidArgument, "container " + resize.claim.container +
+                                            " uses more memory of card " + card.now.uuid +
                                             " than the smaller share; free some, and it is resized "
                                             "then, or request what it had before");
   }
   return {};
-}
-
-/// Sets the limits that shrink.
-/// @returns whether they have been in force for long enough, at the look of `sight` already
-bool Resizer::lower(const Resize& resize, const Sight& sight) {
-  std::vector<model::GrantedCard> cards;
-  for (const CardChange& card : resize.cards) {
-    if (card.sets_memory() && card.lowers_memory()) cards.push_back(card.wanted);
-  }
-  if (cards.empty()) return true;
-  const auto found = lowered_.find(resize.allocation);
-  if (found != lowered_.end() && found->second.grant == resize.pod->grant_text) {
-    return sight.since - found->second.since >= kSettling;
-  }
-  put_back(resize.allocation);
-  if (auto set = set_limits(resize.allocation, cards); !set) {
-    if (set.error().code != Errc::kNotFound) {
-      spdlog::warn("pod {} waits for its resize: {}", resize.pod->pod.full_name(),
-                   set.error().message);
-    }
-    return false;
-  }
-  lowered_.insert_or_assign(resize.allocation,
-                            Lowered{.grant = resize.pod->grant_text, .since = parts_.clock.now()});
-  return false;
 }
 
 /// In the journal first: until a larger limit is recorded, the room is others' to claim.
@@ -290,44 +304,50 @@ bool Resizer::record(const Resize& resize) {
   auto entry = parts_.journal.find(resize.allocation);
   entry->claim->grant = resize.pod->grant_text;
   if (auto written = parts_.journal.put(*entry); !written) {
-    put_back(resize.allocation);
+    limits_.withdraw(resize.allocation);
     spdlog::error("pod {} is not resized: {}", resize.pod->pod.full_name(),
                   written.error().message);
     return false;
   }
-  lowered_.erase(resize.allocation);
-  const auto set = set_limits(resize.allocation, changeable_cards(*entry));
-  if (!set && set.error().code != Errc::kNotFound) {
-    spdlog::error("pod {} has its former memory limit until it starts again: {}",
-                  resize.pod->pod.full_name(), set.error().message);
-  }
+  limits_.to_set(resize.allocation);
   spdlog::info("pod {} was resized: {}", resize.pod->pod.full_name(), describe_wanted(resize));
   report(resize.pod->pod, kube::EventNote::Type::kNormal, "Resized", describe_wanted(resize));
   return true;
 }
 
-Result<void> Resizer::set_limits(std::string_view allocation,
-                                 const std::vector<model::GrantedCard>& cards) const {
-  if (cards.empty()) return {};
-  return parts_.limiters.change(allocation, model::MemoryLimits::kLibrary, cards);
-}
-
-/// The limits in the journal, in place of smaller ones.
-void Resizer::put_back(const std::string& allocation) {
-  if (lowered_.erase(allocation) == 0) return;
-  const auto entry = parts_.journal.find(allocation);
-  if (!entry) return;
-  if (auto set = set_limits(allocation, changeable_cards(*entry)); !set) {
-    spdlog::warn("{}: its memory limits stay lowered: {}", allocation, set.error().message);
+/// Without the lock: it may wait for the driver. A resize begins where the limits in the journal
+/// are in force.
+void Resizer::set_limits(const std::vector<const Resize*>& to_lower) {
+  const auto unset = set_by_journal();
+  bool failed = false;
+  for (const Resize* const resize : to_lower) {
+    const auto why = unset.find(resize->allocation);
+    const auto lowered = why == unset.end() ? limits_.lower(*resize) : unknown(why->second);
+    if (!lowered) wait_for(*resize, lowered.error().message);
+    failed = failed || !lowered;
   }
+  if (failed) (void)set_by_journal();
 }
 
-/// Of a revision that was withdrawn.
-void Resizer::put_back_all_but(const std::vector<Resize>& due) {
-  std::set<std::string> names;
-  for (const auto& [name, lowered] : lowered_) names.insert(name);
-  for (const Resize& resize : due) names.erase(resize.allocation);
-  for (const std::string& name : names) put_back(name);
+/// @returns where it failed, and why
+Resizer::Sentences Resizer::set_by_journal() {
+  Sentences unset;
+  limits_.set_by_journal([&](const JournalEntry& entry, const Error& error) {
+    unset.emplace(entry.name, error.message);
+    if (unset_[entry.name] == error.message) return;
+    spdlog::error("pod {}/{} container {}: its memory limits are left as they are: {}",
+                  entry.claim->ns, entry.claim->pod, entry.claim->container, error.message);
+  });
+  unset_ = unset;
+  return unset;
+}
+
+/// Says so once.
+void Resizer::wait_for(const Resize& resize, const std::string& why) {
+  if (std::exchange(waits_[resize.allocation], why) == why) return;
+  const std::string note = "container " + resize.claim.container + " waits for its resize: " + why;
+  spdlog::warn("pod {}: {}", resize.pod->pod.full_name(), note);
+  report(resize.pod->pod, kube::EventNote::Type::kWarning, "ResizeWaits", note);
 }
 
 PodResizes Resizer::answer(const Refusals& refusals) const {

@@ -6,6 +6,7 @@
 #include "model/resizes.hpp"
 #include "node/audit/memory_meter.hpp"
 #include "node/pods/pod_requests.hpp"
+#include "node/resize/limits_in_force.hpp"
 #include "node/resize/resize_check.hpp"
 
 #include <array>
@@ -19,6 +20,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tangram::node {
@@ -46,11 +48,15 @@ struct PodResizes {
 ///           v
 ///       recorded in the journal: applied ──> memory limits that grow are set
 ///
-/// The limits of a running container are never above what the journal says, and what others get is
-/// decided by the journal. So the agent may end between any two steps: restore() sets the limits by
-/// the journal, and what is not recorded begins anew. A smaller limit is in force before the memory
-/// in use is compared with it, for else the container could take more in between; it is compared
-/// before the limit is set, too, so that a container that uses more is not disturbed every second.
+/// The limits of a running container are never above what the journal says (LimitsInForce), and
+/// what others get is decided by the journal. So the agent may end between any two steps: restore()
+/// sets the limits by the journal, and what is not recorded begins anew. A smaller limit is in
+/// force before the memory in use is compared with it, for else the container could take more in
+/// between; it is compared before the limit is set, too, so that a container that uses more is not
+/// disturbed every second.
+///
+/// A container that does not run is held to its limits when it starts, so its resize takes the same
+/// steps. A resize that cannot go on now says why, once.
 ///
 /// Refused for what is in use is decided anew at each look. The other refusals of a revision are
 /// final, across restarts, too: the extender takes it back.
@@ -78,11 +84,12 @@ class Resizer {
     /// Called after state() has changed.
     Required<std::function<void()>> changed;
     Required<std::function<void(kube::EventNote)>> report_event;
+    std::string boot;  ///< the kernel's id of this boot; empty = not known
     const Clock& clock;
   };
   explicit Resizer(Parts parts);
 
-  /// Sets the memory limits of all started containers by the journal. Before run().
+  /// Sets the memory limits of all started containers by the journal. On run()'s thread, before it.
   void restore();
 
   /// Looks every second, and soon after wake(), until the end.
@@ -103,37 +110,37 @@ class Resizer {
   [[nodiscard]] Counts counts() const;
 
  private:
+  using Counted = std::map<std::pair<std::string, std::string>, Result<std::uint64_t>>;
   /// What a look reads without the lock.
   struct Sight {
     TimePoint since;                                     ///< no older than this
     std::map<std::string, std::vector<MemoryUse>> uses;  ///< as once all is applied; by card
+    /// MemoryLimiter::in_use() where limits shrink, by allocation and card.
+    Counted counted;
     Result<std::vector<OrphanedMemory>> orphaned;
   };
   struct Refusal {
     model::ResizeRefusal why = model::ResizeRefusal::kInUse;
     std::string sentence;
   };
-  /// Of an allocation whose smaller limits are in force and not recorded.
-  struct Lowered {
-    std::string grant;  ///< that they are of
-    TimePoint since;
-  };
-  enum class Step { kWaits, kRefused, kApplied };
-  using Refusals = std::map<std::string, Refusal, std::less<>>;  ///< by pod UID
+  enum class Step { kWaits, kLowers, kRefused, kApplied };
+  using Sentences = std::map<std::string, std::string, std::less<>>;  ///< by allocation
+  using Refusals = std::map<std::string, Refusal, std::less<>>;       ///< by pod UID
 
   [[nodiscard]] std::vector<Resize> find_due();
   Sight read(const std::vector<Resize>& due);
+  [[nodiscard]] Counted count(const std::vector<Resize>& due) const;
   [[nodiscard]] bool is_current(const Resize& resize) const;
   Step step(const Resize& resize, const Sight& sight, Refusal& refusal);
   [[nodiscard]] std::optional<Refusal> final_refusal(const Resize& resize) const;
   [[nodiscard]] Result<void> check_room(const Resize& resize, const Sight& sight) const;
+  [[nodiscard]] Result<bool> is_over(const Resize& resize, const CardChange& card,
+                                     const Sight& sight) const;
   [[nodiscard]] Result<void> check_use(const Resize& resize, const Sight& sight) const;
-  bool lower(const Resize& resize, const Sight& sight);
   bool record(const Resize& resize);
-  Result<void> set_limits(std::string_view allocation,
-                          const std::vector<model::GrantedCard>& cards) const;
-  void put_back(const std::string& allocation);
-  void put_back_all_but(const std::vector<Resize>& due);
+  void set_limits(const std::vector<const Resize*>& to_lower);
+  Sentences set_by_journal();
+  void wait_for(const Resize& resize, const std::string& why);
   [[nodiscard]] model::ResizeAnswers published() const;
   [[nodiscard]] PodResizes answer(const Refusals& refusals) const;
   void report(const model::ResizeAnswers& former, const model::ResizeAnswers& now,
@@ -145,8 +152,10 @@ class Resizer {
   const Parts parts_;
   // Of run()'s thread.
   MemoryMeter meter_;
-  std::map<std::string, Lowered, std::less<>> lowered_;        ///< by allocation
-  std::map<std::string, std::string, std::less<>> unvouched_;  ///< reported texts by allocation
+  LimitsInForce limits_;
+  Sentences unvouched_;  ///< reported texts
+  Sentences waits_;      ///< why resizes wait, as reported
+  Sentences unset_;      ///< why limits could not be set, as logged
 
   mutable std::mutex mutex_;
   std::condition_variable_any woken_;

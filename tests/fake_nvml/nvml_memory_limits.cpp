@@ -62,7 +62,7 @@ EXPORT int nvmlDeviceGetMemoryLimits_v1(void* handle, GetMemoryLimits* limits) {
     if (!found) return ERROR_NOT_FOUND;
     limits->softLimit = device.kept_soft_limit.value_or(found->soft);
     limits->hardLimit = device.kept_limit.value_or(found->hard);
-    limits->currentUsed = 0;
+    limits->currentUsed = device.cgroup_used;
     return SUCCESS;
   });
 }

@@ -83,6 +83,7 @@ Device read_card(const Json& json) {
   card.mig = flag(json, "mig");
   if (flag(json, "noEvents")) card.event_types = 0;
   card.set_limits_answer = static_cast<int>(number(json, "setLimitsAnswer", SUCCESS));
+  card.cgroup_used = bytes(json, "cgroupUsedMiB");
   if (member(json, "keptLimitMiB") != nullptr) card.kept_limit = bytes(json, "keptLimitMiB");
   if (member(json, "keptSoftLimitMiB") != nullptr) {
     card.kept_soft_limit = bytes(json, "keptSoftLimitMiB");

@@ -48,6 +48,7 @@ struct Device {
   bool lost = false;
   bool mig = false;
   int set_limits_answer = SUCCESS;
+  std::uint64_t cgroup_used = 0;            ///< bytes: what each cgroup has of the card
   std::optional<std::uint64_t> kept_limit;  ///< bytes: stands whatever is set
   std::optional<std::uint64_t> kept_soft_limit;
   std::vector<Device> instances;

@@ -1,11 +1,14 @@
 #include "node/vendor/nvidia/memory_limits.hpp"
 
+#include "node/hook/dmem.hpp"
+#include "node/hook/limit_memory.hpp"
 #include "node/vendor/nvidia/nvml_library.hpp"
 
 #include <array>
 #include <map>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tangram::node::nvidia {
 namespace {
@@ -44,10 +47,11 @@ class NvmlMemoryLimiter final : public hook::MemoryLimiter {
 
   Result<void> check(const std::string& /*cgroup*/, const std::string& card) override {
     if (card.starts_with("MIG-")) {
-      return fail(Errc::kInvalidArgument,
-                  card +
-                      " is a MIG instance, whose memory the card itself limits; leave out its "
-                      "--limit");
+      return fail(
+          Errc::kInvalidArgument,
+          card +
+              " is a MIG instance, whose memory the card itself limits; the driver takes no "
+              "other limit");
     }
     nvml::Device device = nullptr;
     const Code found = library_->call().device_by_uuid(card.c_str(), &device);
@@ -71,16 +75,29 @@ class NvmlMemoryLimiter final : public hook::MemoryLimiter {
   }
 
   Result<std::uint64_t> read(const std::string& cgroup, const std::string& card) override {
-    nvml::GetMemoryLimits limits{.cgroup = cgroup.c_str(), .soft = 0, .hard = 0, .used = 0};
-    const Code done = library_->call().get_memory_limits(devices_.at(card), &limits);
-    if (done != Code::kSuccess) return failed("does not say the limit of " + card, done);
-    if (limits.soft == 0) return limits.hard;
+    const auto limits = ask(cgroup, card);
+    if (!limits) return limits.error();
+    if (limits->soft == 0) return limits->hard;
     return fail(Errc::kConflict, card + ": a soft limit of 0 was set, and one of " +
-                                     std::to_string(limits.soft) + " bytes stands for " + cgroup +
+                                     std::to_string(limits->soft) + " bytes stands for " + cgroup +
                                      "; another program may have changed it");
   }
 
+  Result<std::uint64_t> in_use(const std::string& cgroup, const std::string& card) override {
+    const auto limits = ask(cgroup, card);
+    if (!limits) return limits.error();
+    return limits->used;
+  }
+
  private:
+  [[nodiscard]] Result<nvml::GetMemoryLimits> ask(const std::string& cgroup,
+                                                  const std::string& card) const {
+    nvml::GetMemoryLimits limits{.cgroup = cgroup.c_str(), .soft = 0, .hard = 0, .used = 0};
+    const Code done = library_->call().get_memory_limits(devices_.at(card), &limits);
+    if (done != Code::kSuccess) return failed("does not say the limit of " + card, done);
+    return limits;
+  }
+
   [[nodiscard]] Error failed(const std::string& what, Code code) const {
     return fail(Errc::kUnavailable, "the NVIDIA driver " + what + " (" +
                                         library_->error_text(code) + "): " + advice(code));
@@ -89,6 +106,22 @@ class NvmlMemoryLimiter final : public hook::MemoryLimiter {
   std::unique_ptr<NvmlLibrary> library_;
   std::map<std::string, nvml::Device> devices_;  ///< those that were checked
 };
+
+/// What has to be open for some limits.
+struct OpenLimiters {
+  std::unique_ptr<hook::MemoryLimiter> driver;  ///< null if no card of NVIDIA is among them
+  std::unique_ptr<hook::MemoryLimiter> kernel;
+};
+
+Result<OpenLimiters> open_limiters(const LimiterPlaces& places, const hook::Limits& limits) {
+  OpenLimiters open{.driver = nullptr,
+                    .kernel = std::make_unique<hook::DmemLimiter>(places.cgroups)};
+  if (limits.nvidia.empty()) return open;
+  auto driver = open_memory_limiter(places.nvml);
+  if (!driver) return driver.error();
+  open.driver = std::move(*driver);
+  return open;
+}
 
 std::string driver_version(const NvmlLibrary& library) {
   std::array<char, nvml::kTextSize + 1> text{};  // ends also where the library does not say so
@@ -116,6 +149,25 @@ Result<std::unique_ptr<hook::MemoryLimiter>> open_memory_limiter(const std::stri
                                       " is older than r615 and has no memory limits; install r615 "
                                       "or newer, " +
                                       hook::kLimitOtherwise);
+}
+
+Result<void> set_memory_limits(const LimiterPlaces& places, const std::string& cgroup,
+                               const hook::Limits& limits) {
+  const auto open = open_limiters(places, limits);
+  if (!open) return open.error();
+  std::vector<hook::CardLimits> cards{{*open->kernel, limits.dmem}};
+  if (open->driver) cards.push_back({*open->driver, limits.nvidia});
+  return hook::limit_memory(cgroup, cards);
+}
+
+Result<std::uint64_t> memory_in_use(const LimiterPlaces& places, const std::string& cgroup,
+                                    const hook::Limits& limits) {
+  const auto open = open_limiters(places, limits);
+  if (!open) return open.error();
+  hook::MemoryLimiter& limiter = open->driver ? *open->driver : *open->kernel;
+  const std::string& card = (open->driver ? limits.nvidia : limits.dmem).at(0).card;
+  if (auto checked = limiter.check(cgroup, card); !checked) return checked.error();
+  return limiter.in_use(cgroup, card);
 }
 
 }  // namespace tangram::node::nvidia

@@ -3,6 +3,7 @@
 #include "base/result.hpp"
 #include "node/hook/memory_limiter.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -22,5 +23,24 @@ namespace tangram::node::nvidia {
 /// @returns kUnavailable      there is no driver, or one older than r615
 ///          kInvalidArgument  it is no driver's library
 Result<std::unique_ptr<hook::MemoryLimiter>> open_memory_limiter(const std::string& library);
+
+/// What limiters need of the machine.
+struct LimiterPlaces {
+  std::string nvml;     ///< as for open_memory_limiter()
+  std::string cgroups;  ///< where cgroup v2 is mounted
+};
+
+/// Sets limits on a container's cgroup and reads them back: those of NVIDIA's cards by the driver,
+/// those of regions by the kernel (hook::DmemLimiter).
+/// @returns as open_memory_limiter(), where a card of NVIDIA is among them, and
+///          hook::limit_memory()
+Result<void> set_memory_limits(const LimiterPlaces& places, const std::string& cgroup,
+                               const hook::Limits& limits);
+
+/// What a cgroup has of the one card in `limits`, in bytes, as the driver or the kernel compares it
+/// with the limit.
+/// @returns as set_memory_limits()
+Result<std::uint64_t> memory_in_use(const LimiterPlaces& places, const std::string& cgroup,
+                                    const hook::Limits& limits);
 
 }  // namespace tangram::node::nvidia

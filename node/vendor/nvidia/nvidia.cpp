@@ -107,7 +107,10 @@ Result<std::unique_ptr<MemoryLimiter>> Nvidia::memory_limiter(model::MemoryLimit
     const auto folder =
         install_on_host(memory_hook_files(settings_.memory_hook), state_dir + "/hook");
     if (!folder) return folder.error();
-    return std::make_unique<DriverLimiter>(*folder);
+    return std::make_unique<DriverLimiter>(DriverLimiter::Places{
+        .hook = *folder,
+        .folder = settings_.run_dir + "/limits",
+        .limiter = {.nvml = settings_.nvml_library, .cgroups = hook::KernelFolders{}.cgroup}});
   }
   return std::unique_ptr<MemoryLimiter>();
 }

@@ -26,7 +26,8 @@ JournalEntry claimed(const std::string& name) {
                       .grant = R"({"version":1,"quote":"\""})",
                       .spec = R"({"cdiVersion":"0.6.0"})",
                       .mark = "TANGRAM_START=8c0f",
-                      .marked_at = 1'767'225'600'000'000'000};
+                      .marked_at = 1'767'225'600'000'000'000,
+                      .boot = "4f1c"};
   return entry;
 }
 

@@ -107,8 +107,8 @@ TEST_F(MemoryLimitersTest, ChangesALimitByItsMeans) {
   ASSERT_TRUE(limiters_.change("a-1", MemoryLimits::kLibrary, {part("library", 5)}));
   EXPECT_EQ(library.changes, List{"a-1 library 5"});
   library.counted["a-1 library"] = 7;
-  EXPECT_EQ(limiters_.in_use("a-1", MemoryLimits::kLibrary, "library"), 7U);
-  EXPECT_EQ(limiters_.in_use("a-1", MemoryLimits::kNone, "library"), std::nullopt);
+  EXPECT_EQ(*limiters_.in_use("a-1", MemoryLimits::kLibrary, "library"), 7U);
+  EXPECT_EQ(limiters_.in_use("a-1", MemoryLimits::kNone, "library").error().code, Errc::kNotFound);
   const auto none = limiters_.change("a-1", MemoryLimits::kMps, {part("mps", 5)});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, Errc::kInvalidArgument);

@@ -6,6 +6,7 @@
 #include "node/isolation/enforcer.hpp"
 #include "node/pods/local_pods.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -135,6 +136,7 @@ class FakeLimiter final : public MemoryLimiter {
   }
   Result<void> change(std::string_view allocation,
                       const std::vector<model::GrantedCard>& cards) override {
+    before_change();
     if (!verdict) return verdict.error();
     for (const model::GrantedCard& card : cards) {
       const std::string name = std::string(allocation) + " " + card.uuid;
@@ -144,9 +146,11 @@ class FakeLimiter final : public MemoryLimiter {
     }
     return {};
   }
-  std::optional<std::uint64_t> in_use(std::string_view allocation, std::string_view card) override {
+  Result<std::uint64_t> in_use(std::string_view allocation, std::string_view card) override {
+    if (!count_verdict) return count_verdict.error();
     const auto found = counted.find(std::string(allocation) + " " + std::string(card));
-    return found == counted.end() ? std::nullopt : std::optional(found->second);
+    if (found != counted.end()) return found->second;
+    return fail(Errc::kNotFound, "it is not counted");
   }
   void note_use(std::string_view allocation, const MemoryByCard& used) override {
     uses[std::string(allocation)] = used;
@@ -154,7 +158,9 @@ class FakeLimiter final : public MemoryLimiter {
   void keep(const std::set<std::string, std::less<>>& allocations) override { kept = allocations; }
 
   int starts = 0;  ///< that were limited
+  std::function<void()> before_change = [] {};
   Result<void> verdict = {};
+  Result<void> count_verdict = {};  ///< of in_use()
   std::map<std::string, std::int64_t>
       limits;                        ///< MiB of running containers, by allocation and card
   std::vector<std::string> changes;  ///< of those limits

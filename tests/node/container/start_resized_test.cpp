@@ -113,5 +113,12 @@ TEST_F(StartResizedTest, AResizeThatIsAppliedMeanwhileIsNotUndoneByTheStart) {
   EXPECT_EQ(rig.limiter->starts, 1) << "with the former, larger limit";
 }
 
+TEST_F(StartResizedTest, TheBootOfTheLastStartIsRecorded) {
+  const Owner a = annotate("a", 0, large);
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  EXPECT_EQ(rig.journal->all().at(0).claim->boot, StartRig::kBoot);
+}
+
 }  // namespace
 }  // namespace tangram::node

@@ -31,6 +31,7 @@ namespace tangram::node {
 /// API server, the cards and the enforcer is real.
 struct StartRig {
   using Owner = testing::FakeKubelet::Owner;
+  static constexpr const char* kBoot = "4f1c";
 
   explicit StartRig(std::uint64_t seed = 1, int slots = 32)
       : kubelet(folder.path(), seed), slot_count(slots), engine(seed) {
@@ -108,6 +109,7 @@ struct StartRig {
                                     }},
         ContainerStarter::Settings{
             .node = "n1",
+            .boot = kBoot,
             .name_path = name_path,
             .runtime = {.variable = "ACME_DEVICES", .no_card = "none", .setup = "set it up"}});
     plugin = std::make_unique<DevicePlugin>(*starter);

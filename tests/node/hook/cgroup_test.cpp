@@ -77,7 +77,7 @@ class LeafTest : public ::testing::Test {
  protected:
   void expect_refused(Errc code, const std::string& message) const {
     const auto leaf = leaf_of(FakeHost::container(), host_.folders());
-    ASSERT_FALSE(leaf) << *leaf;
+    ASSERT_FALSE(leaf) << leaf->path;
     EXPECT_EQ(leaf.error().code, code);
     EXPECT_NE(leaf.error().message.find(message), std::string::npos) << leaf.error().message;
   }
@@ -88,7 +88,39 @@ class LeafTest : public ::testing::Test {
 TEST_F(LeafTest, IsTheCgroupOfTheContainersProcess) {
   const auto leaf = leaf_of(FakeHost::container(), host_.folders());
   ASSERT_TRUE(leaf) << leaf.error().message;
-  EXPECT_EQ(*leaf, host_.leaf());
+  EXPECT_EQ(leaf->container, FakeHost::kId);
+  EXPECT_EQ(leaf->path, FakeHost::path());
+  EXPECT_NE(leaf->inode, leaf->root);
+  const auto folder = folder_of(*leaf, host_.cgroup_root());
+  ASSERT_TRUE(folder) << folder.error().message;
+  EXPECT_EQ(**folder, host_.leaf());
+}
+
+TEST_F(LeafTest, AnotherCgroupOfTheSamePathIsAnother) {
+  const auto leaf = leaf_of(FakeHost::container(), host_.folders());
+  std::filesystem::rename(host_.leaf(), host_.folder() + "/kept");  // so that its inode is not free
+  EXPECT_FALSE(*folder_of(*leaf, host_.cgroup_root())) << "removed";
+  std::filesystem::create_directories(host_.leaf());
+  EXPECT_FALSE(*folder_of(*leaf, host_.cgroup_root()));
+}
+
+TEST_F(LeafTest, WhoeverDoesNotSeeTheHostsCgroupsCannotTell) {
+  const auto leaf = leaf_of(FakeHost::container(), host_.folders());
+  for (const std::string& root : {host_.proc(), host_.folder() + "/none"}) {
+    const auto folder = folder_of(*leaf, root);
+    ASSERT_FALSE(folder) << "it would seem to be gone";
+    EXPECT_EQ(folder.error().code, Errc::kUnavailable);
+    EXPECT_NE(folder.error().message.find("cgroup namespace"), std::string::npos);
+  }
+}
+
+TEST_F(LeafTest, ACgroupThatGotChildrenIsNoLeafAnyMore) {
+  const auto leaf = leaf_of(FakeHost::container(), host_.folders());
+  std::filesystem::create_directories(host_.leaf() + "/system.slice");
+  const auto folder = folder_of(*leaf, host_.cgroup_root());
+  ASSERT_FALSE(folder);
+  EXPECT_EQ(folder.error().code, Errc::kConflict);
+  EXPECT_NE(folder.error().message.find("remove the cgroups"), std::string::npos);
 }
 
 TEST_F(LeafTest, NeedsTheProcess) {

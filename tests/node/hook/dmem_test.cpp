@@ -46,6 +46,13 @@ TEST_F(DmemTest, ReadsTheRegionsOwnLine) {
   EXPECT_EQ(*limiter_.read(host_.leaf(), FakeHost::kOtherRegion), 1'048'576U);
 }
 
+TEST_F(DmemTest, ReadsWhatIsInUse) {
+  EXPECT_EQ(limiter_.in_use(host_.leaf(), FakeHost::kRegion).error().code, Errc::kNotFound);
+  FakeHost::write(host_.leaf() + "/dmem.current",
+                  std::string(FakeHost::kOtherRegion) + " 5\n" + FakeHost::kRegion + " 7\n");
+  EXPECT_EQ(*limiter_.in_use(host_.leaf(), FakeHost::kRegion), 7U);
+}
+
 TEST_F(DmemTest, NeedsTheRegion) {
   expect_unchecked("drm/0000:04:00.0/vram0", Errc::kNotFound, "no card has the region");
   expect_unchecked("drm/0000:03:00.0", Errc::kNotFound, "no card has the region");

@@ -24,6 +24,10 @@ class FakeLimiter final : public MemoryLimiter {
   Result<std::uint64_t> read(const std::string& /*cgroup*/, const std::string& card) override {
     return stands.at(card);
   }
+  Result<std::uint64_t> in_use(const std::string& /*cgroup*/,
+                               const std::string& /*card*/) override {
+    return 0U;
+  }
 
   std::string missing;
   std::string broken;

@@ -1,6 +1,7 @@
 // The program itself, with a fake NVML, and a folder for the host's proc and cgroup v2.
 
 #include "base/split.hpp"
+#include "node/hook/limits_folder.hpp"
 #include "tests/node/hook/fake_host.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,11 @@ constexpr const char* kCards = R"("cards": [
 
 class MemoryHookTest : public ::testing::Test {
  protected:
-  MemoryHookTest() { play(kCards); }
+  MemoryHookTest() {
+    std::filesystem::create_directories(host_.folder() + "/a");
+    play(kCards);
+  }
+  [[nodiscard]] LimitsFolder allocation() const { return LimitsFolder(host_.folder() + "/a"); }
 
   /// @param members  of the script, in JSON; see tests/fake_nvml/README.md
   void play(const std::string& members) const {
@@ -32,8 +37,20 @@ class MemoryHookTest : public ::testing::Test {
     play(R"("cards": [{"uuid": "GPU-a", "memMiB": 32510, )" + members + "}]");
   }
 
+  /// @param limits  "GPU-a=1MiB drm/…=1MiB", as the agent has written them
   /// @returns the exit status
-  int run(const std::string& arguments, const std::string& state = good_state()) const {
+  int run(const std::string& limits, const std::string& state = good_state()) const {
+    Limits all;
+    for (const std::string& text : split(limits, ' ')) {
+      const auto equals = text.rfind('=');
+      const MemoryLimit limit{.card = text.substr(0, equals),
+                              .amount = Mebibytes(std::stoll(text.substr(equals + 1)))};
+      (text.starts_with("drm/") ? all.dmem : all.nvidia).push_back(limit);
+    }
+    EXPECT_TRUE(allocation().put(all));
+    return run_with("--limits " + host_.folder() + "/a", state);
+  }
+  int run_with(const std::string& arguments, const std::string& state = good_state()) const {
     FakeHost::write(host_.folder() + "/state.json", state);
     const std::string command = "TANGRAM_FAKE_NVML=" + script() + " " + TANGRAM_MEMORY_HOOK +
                                 " --nvml " + nvml_ + " --cgroup-root " + host_.cgroup_root() +
@@ -45,10 +62,10 @@ class MemoryHookTest : public ::testing::Test {
   }
 
   /// It fails with one line on stderr that has these words, and leaves every limit as it was.
-  void expect_failure(const std::string& arguments, const std::string& words,
+  void expect_failure(const std::string& limits_wanted, const std::string& words,
                       const std::string& limits_left = "",
                       const std::string& state = good_state()) const {
-    EXPECT_EQ(run(arguments, state), 1);
+    EXPECT_EQ(run(limits_wanted, state), 1);
     const std::string text = said();
     EXPECT_TRUE(text.starts_with("tangram-memory-hook: ")) << text;
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
@@ -72,7 +89,7 @@ class MemoryHookTest : public ::testing::Test {
 };
 
 TEST_F(MemoryHookTest, LimitsEachCardToItsShare) {
-  EXPECT_EQ(run("--limit GPU-a=16255MiB --limit GPU-b=8000MiB"), 0) << said();
+  EXPECT_EQ(run("GPU-a=16255MiB GPU-b=8000MiB"), 0) << said();
   EXPECT_EQ(said(), "");
   EXPECT_EQ(limits(), "GPU-a " + host_.leaf() + " 0 17044602880\n" +  // 16255 * 2^20
                           "GPU-b " + host_.leaf() + " 0 8388608000\n");
@@ -81,39 +98,38 @@ TEST_F(MemoryHookTest, LimitsEachCardToItsShare) {
 
 TEST_F(MemoryHookTest, LimitsARegionOfTheKernel) {
   nvml_ = "/none";
-  EXPECT_EQ(run(std::string("--dmem ") + FakeHost::kRegion + "=16255MiB"), 0) << said();
+  EXPECT_EQ(run(std::string() + FakeHost::kRegion + "=16255MiB"), 0) << said();
   EXPECT_EQ(said(), "");
   EXPECT_EQ(FakeHost::text_of(host_.leaf() + "/dmem.max"), "drm/0000:03:00.0/vram0 17044602880\n");
   EXPECT_EQ(limits(), "");
 }
 
 TEST_F(MemoryHookTest, LimitsBoth) {
-  EXPECT_EQ(run(std::string("--limit GPU-a=1MiB --dmem ") + FakeHost::kRegion + "=1MiB"), 0)
-      << said();
+  EXPECT_EQ(run(std::string("GPU-a=1MiB ") + FakeHost::kRegion + "=1MiB"), 0) << said();
   EXPECT_EQ(limits(), "GPU-a " + host_.leaf() + " 0 1048576\n");
   EXPECT_EQ(FakeHost::text_of(host_.leaf() + "/dmem.max"), "drm/0000:03:00.0/vram0 1048576\n");
 }
 
 TEST_F(MemoryHookTest, RefusesMigInstancesBeforeItLimitsOtherCards) {
-  expect_failure("--limit GPU-a=1MiB --limit MIG-m1=1MiB", "MIG-m1 is a MIG instance");
+  expect_failure("GPU-a=1MiB MIG-m1=1MiB", "MIG-m1 is a MIG instance");
 }
 
 TEST_F(MemoryHookTest, SaysThatACardIsInMigMode) {
-  expect_failure("--limit GPU-m=1MiB", "(Not Supported): turn off MIG on the card");
+  expect_failure("GPU-m=1MiB", "(Not Supported): turn off MIG on the card");
 }
 
 TEST_F(MemoryHookTest, RefusesAnUnknownCardBeforeItLimitsOthers) {
-  expect_failure("--limit GPU-a=1MiB --limit GPU-z=1MiB", "the driver has no card GPU-z");
+  expect_failure("GPU-a=1MiB GPU-z=1MiB", "the driver has no card GPU-z");
 }
 
 TEST_F(MemoryHookTest, SaysThatACardIsLost) {
   play_card(R"("lost": true)");
-  expect_failure("--limit GPU-a=1MiB", "does not open GPU-a (GPU is lost): reset the card");
+  expect_failure("GPU-a=1MiB", "does not open GPU-a (GPU is lost): reset the card");
 }
 
 TEST_F(MemoryHookTest, NeedsTheLeaf) {
   std::filesystem::remove_all(host_.leaf());
-  EXPECT_EQ(run("--limit GPU-a=1MiB"), 1);
+  EXPECT_EQ(run("GPU-a=1MiB"), 1);
   EXPECT_NE(said().find("cannot be read"), std::string::npos) << said();
   EXPECT_EQ(limits(), "");
   EXPECT_FALSE(std::filesystem::exists(host_.leaf()));
@@ -121,32 +137,32 @@ TEST_F(MemoryHookTest, NeedsTheLeaf) {
 
 TEST_F(MemoryHookTest, RefusesCgroupV1) {
   host_.put_process_text("12:pids:/kubepods/a\n1:name=systemd:/kubepods/a\n");
-  expect_failure("--limit GPU-a=1MiB", "need cgroup v2 alone");
+  expect_failure("GPU-a=1MiB", "need cgroup v2 alone");
 }
 
 TEST_F(MemoryHookTest, RefusesTheRootCgroup) {
   host_.put_process("/");
-  expect_failure("--limit GPU-a=1MiB", "for the whole node");
+  expect_failure("GPU-a=1MiB", "for the whole node");
 }
 
 TEST_F(MemoryHookTest, RefusesABadState) {
-  expect_failure("--limit GPU-a=1MiB", "has the pid 0", "",
+  expect_failure("GPU-a=1MiB", "has the pid 0", "",
                  std::string(R"({"id":")") + FakeHost::kId + "\"}");
-  expect_failure("--limit GPU-a=1MiB", "larger than 4194304 bytes", "",
+  expect_failure("GPU-a=1MiB", "larger than 4194304 bytes", "",
                  std::string(kMostStateBytes + 1, ' '));
 }
 
 TEST_F(MemoryHookTest, SaysThatTheDriverIsTooOld) {
   nvml_ = FAKE_NVML_R580_LIBRARY;
   play(R"("driverVersion": "580.95.05", "cards": [{"uuid": "GPU-a", "memMiB": 32510}])");
-  expect_failure("--limit GPU-a=1MiB", "is older than r615 and has no memory limits; install r615");
+  expect_failure("GPU-a=1MiB", "is older than r615 and has no memory limits; install r615");
 }
 
 TEST_F(MemoryHookTest, NeedsADriver) {
   play(std::string(R"("driver": "down", )") + kCards);
-  expect_failure("--limit GPU-a=1MiB", "(Driver Not Loaded): load the kernel module nvidia");
+  expect_failure("GPU-a=1MiB", "(Driver Not Loaded): load the kernel module nvidia");
   nvml_ = host_.folder() + "/libnvidia-ml.so.1";
-  expect_failure("--limit GPU-a=1MiB", "the NVIDIA driver's library cannot be loaded");
+  expect_failure("GPU-a=1MiB", "the NVIDIA driver's library cannot be loaded");
 }
 
 TEST_F(MemoryHookTest, SaysWhyTheDriverRefuses) {
@@ -163,37 +179,60 @@ TEST_F(MemoryHookTest, SaysWhyTheDriverRefuses) {
            {17, "mounted at /sys/fs/cgroup"},
            {999, "the kernel's log"}}) {
     play_card(R"("setLimitsAnswer": )" + std::to_string(code));
-    expect_failure("--limit GPU-a=1MiB", words);
+    expect_failure("GPU-a=1MiB", words);
   }
 }
 
 TEST_F(MemoryHookTest, RefusesMoreThanTheCardHas) {
-  expect_failure("--limit GPU-a=32511MiB", "does not limit GPU-a to 32511MiB");
+  expect_failure("GPU-a=32511MiB", "does not limit GPU-a to 32511MiB");
 }
 
 TEST_F(MemoryHookTest, FailsIfTheSecondCardFails) {
   play(R"("cards": [{"uuid": "GPU-a", "memMiB": 32510},
                     {"uuid": "GPU-b", "memMiB": 32510, "setLimitsAnswer": 4}])");
   // The first limit goes with the cgroup, which the runtime removes.
-  expect_failure("--limit GPU-a=1MiB --limit GPU-b=1MiB", "does not limit GPU-b",
+  expect_failure("GPU-a=1MiB GPU-b=1MiB", "does not limit GPU-b",
                  "GPU-a " + host_.leaf() + " 0 1048576\n");
 }
 
 TEST_F(MemoryHookTest, FailsIfALimitDoesNotStand) {
   play_card(R"("keptLimitMiB": 32510)");
   const std::string set = "GPU-a " + host_.leaf() + " 0 1048576\n";
-  expect_failure("--limit GPU-a=1MiB",
-                 "a limit of 1048576 bytes was set, and 34089205760 bytes stands", set);
+  expect_failure("GPU-a=1MiB", "a limit of 1048576 bytes was set, and 34089205760 bytes stands",
+                 set);
   play_card(R"("keptSoftLimitMiB": 1)");
-  expect_failure("--limit GPU-a=1MiB", "one of 1048576 bytes stands", set + set);
+  expect_failure("GPU-a=1MiB", "one of 1048576 bytes stands", set + set);
   play(std::string(R"("lacks": ["nvmlDeviceGetMemoryLimits_v1"], )") + kCards);
-  expect_failure("--limit GPU-a=1MiB", "does not say the limit of GPU-a", set + set + set);
+  expect_failure("GPU-a=1MiB", "does not say the limit of GPU-a", set + set + set);
+}
+
+TEST_F(MemoryHookTest, RecordsTheCgroupBeforeItLimitsIt) {
+  EXPECT_EQ(run("GPU-a=1MiB"), 0) << said();
+  const auto leaf = allocation().leaf();
+  ASSERT_TRUE(leaf) << leaf.error().message;
+  EXPECT_EQ(*leaf, *leaf_of(FakeHost::container(), host_.folders()));
+  std::filesystem::remove(host_.folder() + "/a/leaf");
+  play_card(R"("setLimitsAnswer": 4)");
+  EXPECT_EQ(run("GPU-a=1MiB"), 1);
+  EXPECT_TRUE(allocation().leaf()) << "an agent that changes the limits meanwhile must find it";
+}
+
+TEST_F(MemoryHookTest, WithoutTheAgentsLimitsNothingStarts) {
+  const std::string folder = "--limits " + host_.folder() + "/a";
+  EXPECT_EQ(run_with(folder), 1);
+  EXPECT_NE(said().find("/a has no limits, which the agent writes"), std::string::npos) << said();
+  FakeHost::write(host_.folder() + "/a/limits", R"({"nvidia":[]})");
+  EXPECT_EQ(run_with(folder), 1);
+  EXPECT_NE(said().find("has no limit"), std::string::npos) << said();
+  std::filesystem::remove_all(host_.folder() + "/a");
+  EXPECT_EQ(run_with(folder), 1);
+  EXPECT_NE(said().find("/a/leaf: cannot be written"), std::string::npos) << said();
+  EXPECT_EQ(limits(), "");
 }
 
 TEST_F(MemoryHookTest, AMistakeOnTheCommandLineChangesNothing) {
-  EXPECT_EQ(run("--limit GPU-a=1GiB"), 2);
-  EXPECT_EQ(run(""), 2);
-  EXPECT_EQ(run("--limit GPU-a=1MiB --unknown"), 2);
+  EXPECT_EQ(run_with("--limit GPU-a=1MiB"), 2);
+  EXPECT_EQ(run_with(""), 2);
   EXPECT_EQ(limits(), "");
 }
 

@@ -58,13 +58,34 @@ TEST_F(ResizeCheckTest, AContainerThatWasNeverPreparedCanBeChanged) {
   EXPECT_FALSE(cannot_change(*change));
 }
 
-TEST_F(ResizeCheckTest, OnlyLimitsOfTheLibraryAreSetAgain) {
-  rig.start("a", first, "library");
-  EXPECT_EQ(changeable_cards(*rig.journal->find("a.main")).size(), 1U);
-  rig.start("a", first, "driver");
+TEST_F(ResizeCheckTest, LimitsAreSetAgainByTheMeansThatCanChangeThem) {
+  for (const auto means : {model::MemoryLimits::kLibrary, model::MemoryLimits::kDriver}) {
+    rig.start("a", first, std::string(to_string(means)));
+    EXPECT_EQ(changeable_cards(*rig.journal->find("a.main")),
+              (CardsByMeans{{means, {share(8192, 500)}}}));
+  }
+  rig.start("a", first, "mps");
   EXPECT_TRUE(changeable_cards(*rig.journal->find("a.main")).empty());
   EXPECT_TRUE(
       changeable_cards({.name = "b", .slots = {}, .allocated_at = "", .claim = {}}).empty());
+}
+
+TEST_F(ResizeCheckTest, OfAnEarlierAgentTheDriversLimitIsNotSetAgain) {
+  rig.boot_id.clear();
+  const auto change = resize(first, ResizeRig::grant("a", 1, {share(4096, 500)}), "driver");
+  EXPECT_TRUE(changeable_cards(*rig.journal->find("a.main")).empty());
+  ASSERT_TRUE(cannot_change(*change));
+  EXPECT_EQ(cannot_change(*change)->find("an earlier version of the agent"), 0U);
+}
+
+TEST_F(ResizeCheckTest, TellsWhichLimitsAreLoweredFirst) {
+  const auto shrink = resize(first, ResizeRig::grant("a", 1, {share(4096, 500)}), "driver");
+  EXPECT_EQ(lowered_cards(*shrink),
+            (CardsByMeans{{model::MemoryLimits::kDriver, {share(4096, 500)}}}));
+  const auto grow = resize(first, ResizeRig::grant("a", 1, {share(9000, 500)}), "driver");
+  EXPECT_TRUE(lowered_cards(*grow).empty());
+  const auto nothing = resize(first, ResizeRig::grant("a", 1, {share(4096, 500)}), "none");
+  EXPECT_TRUE(lowered_cards(*nothing).empty());
 }
 
 }  // namespace

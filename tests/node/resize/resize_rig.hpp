@@ -8,6 +8,7 @@
 #include "tests/testing/manual_clock.hpp"
 #include "tests/testing/temp_folder.hpp"
 
+#include <array>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -16,8 +17,8 @@
 
 namespace tangram::node {
 
-/// A resizer with a journal on disk, over a card GPU-1 of 80 GiB, with a library that limits
-/// memory.
+/// A resizer with a journal on disk, over a card GPU-1 of 80 GiB, with a library and a driver that
+/// limit memory.
 struct ResizeRig {
   ResizeRig() {
     Inventory inventory;
@@ -51,6 +52,7 @@ struct ResizeRig {
                            [this](const kube::EventNote& note) {
                              events.push_back(note.reason + " " + note.name + " " + note.note);
                            },
+                       .boot = boot_id,
                        .clock = clock});
     resizer->restore();
   }
@@ -83,7 +85,8 @@ struct ResizeRig {
     read_pod_grant(pod, "n1", reads);
     pods.put(std::move(pod));
   }
-  /// The container has started with this grant, and its memory is limited by a means.
+  /// The container has started with this grant, and its memory is limited by a means. Again, if it
+  /// was started before.
   void start(const std::string& name, const model::Grant& grant,
              const std::string& means = "library", const std::string& container = "main",
              const model::Signer& signer = {}) {
@@ -94,12 +97,16 @@ struct ResizeRig {
                         .pod = name,
                         .container = container,
                         .grant = encode_signed(grant, signer),
-                        .spec = ""};
+                        .spec = "",
+                        .marked_at = ++starts,
+                        .boot = boot_id};
     const ContainerEdits edits{
         .env = {"TANGRAM_CARD_UUIDS=GPU-1", "TANGRAM_MEMORY_LIMITS=" + means}, .mounts = {}};
     entry.claim->spec = encode_cdi_spec(entry.name, edits, {});
     if (!journal->put(entry)) throw std::runtime_error("no journal");
-    if (means == "library") library().limits[entry.name + " GPU-1"] = limit_in_journal(entry.name);
+    if (const auto known = model::parse_memory_limits(means); known && by(*known) != nullptr) {
+      by(*known)->limits[entry.name + " GPU-1"] = limit_in_journal(entry.name);
+    }
   }
   /// A pod that runs by this grant.
   void run(const std::string& name, const model::Grant& grant, const std::string& means = "library",
@@ -143,11 +150,15 @@ struct ResizeRig {
   }
   /// What the running container is held to, in MiB.
   std::int64_t limit(const std::string& allocation) {
-    return library().limits.at(allocation + " GPU-1");
+    const std::string name = allocation + " GPU-1";
+    return (driver().limits.contains(name) ? driver() : library()).limits.at(name);
   }
-  FakeLimiter& library() {
-    if (limiter == nullptr) (void)limiters.in_use("", model::MemoryLimits::kLibrary, "");
-    return *limiter;
+  FakeLimiter& library() { return *by(model::MemoryLimits::kLibrary); }
+  FakeLimiter& driver() { return *by(model::MemoryLimits::kDriver); }
+  /// Null for a means without a limiter.
+  FakeLimiter* by(model::MemoryLimits means) {
+    (void)limiters.in_use("", means, "");  // makes it
+    return made.at(static_cast<std::size_t>(means));
   }
 
   testing::TempFolder folder;
@@ -160,12 +171,15 @@ struct ResizeRig {
   model::SignatureCheck check;     ///< whose signature a text carries; of a resizer that boots
   model::SignatureCheck reads;     ///< of the pods' grants
   CardRequests requests;           ///< of pods
-  FakeLimiter* limiter = nullptr;  ///< of the library, once it is made; owned by the next
+  std::string boot_id = "boot-1";  ///< the machine's
+  std::int64_t starts = 0;         ///< of containers
+  /// By means, once they are made; owned by the next.
+  std::array<FakeLimiter*, model::kAllMemoryLimits.size()> made{};
   MemoryLimiters limiters{[this](model::MemoryLimits means) -> MemoryLimiters::Made {
-    if (means != model::MemoryLimits::kLibrary) return std::unique_ptr<MemoryLimiter>();
-    auto made = std::make_unique<FakeLimiter>();
-    limiter = made.get();
-    return made;
+    if (means < model::MemoryLimits::kLibrary) return std::unique_ptr<MemoryLimiter>();
+    auto limiter = std::make_unique<FakeLimiter>();
+    made.at(static_cast<std::size_t>(means)) = limiter.get();
+    return limiter;
   }};
   std::vector<std::string> events;
   int changes = 0;

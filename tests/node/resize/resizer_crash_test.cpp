@@ -11,16 +11,21 @@ namespace {
 
 using model::ResizeAnswer;
 
-class ResizerCrashTest : public ::testing::Test {
+/// By each means whose limits can be changed.
+class ResizerCrashTest : public ::testing::TestWithParam<const char*> {
  protected:
   ResizerCrashTest() {
-    rig.run("a", ResizeRig::grant("a", 0, {share(8192, 500)}));
+    rig.run("a", ResizeRig::grant("a", 0, {share(8192, 500)}), GetParam());
     rig.use("a", 1000);
   }
+  FakeLimiter& limiter() { return *rig.by(*model::parse_memory_limits(GetParam())); }
   ResizeRig rig;
 };
 
-TEST_F(ResizerCrashTest, AfterASmallerLimitWasSetTheNextAgentSetsTheOldOneAndBeginsAnew) {
+INSTANTIATE_TEST_SUITE_P(Means, ResizerCrashTest, ::testing::Values("library", "driver"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST_P(ResizerCrashTest, AfterASmallerLimitWasSetTheNextAgentSetsTheOldOneAndBeginsAnew) {
   rig.annotate("a", ResizeRig::grant("a", 1, {share(4096, 250)}));
   rig.look();
   ASSERT_EQ(rig.limit("a.main"), 4096);
@@ -32,28 +37,74 @@ TEST_F(ResizerCrashTest, AfterASmallerLimitWasSetTheNextAgentSetsTheOldOneAndBeg
   EXPECT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}}));
 }
 
-TEST_F(ResizerCrashTest, AfterASmallerLimitWasRecordedItIsKept) {
+TEST_P(ResizerCrashTest, AfterASmallerLimitWasRecordedItIsKept) {
   rig.annotate("a", ResizeRig::grant("a", 1, {share(4096, 250)}));
   rig.look_twice();
-  rig.library().limits["a.main GPU-1"] = 8192;  // as if it had not been set
+  limiter().limits["a.main GPU-1"] = 8192;  // as if it had not been set
   rig.boot();
   EXPECT_EQ(rig.limit("a.main"), 4096);
   rig.look();
   EXPECT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}}));
 }
 
-TEST_F(ResizerCrashTest, AfterALargerLimitWasRecordedTheNextAgentSetsIt) {
+TEST_P(ResizerCrashTest, AfterALargerLimitWasRecordedTheNextAgentSetsIt) {
   rig.annotate("a", ResizeRig::grant("a", 1, {share(16'384, 500)}));
-  rig.library().verdict = fail(Errc::kUnavailable, "the agent was killed here");
+  limiter().verdict = fail(Errc::kUnavailable, "the agent was killed here");
   rig.look();
   ASSERT_EQ(rig.limit_in_journal("a.main"), 16'384);
   ASSERT_EQ(rig.limit("a.main"), 8192);
-  rig.library().verdict = {};
+  limiter().verdict = {};
   rig.boot();
   EXPECT_EQ(rig.limit("a.main"), 16'384);
 }
 
-TEST_F(ResizerCrashTest, ALimitIsNeverAboveWhatIsRecorded) {
+TEST_P(ResizerCrashTest, ALargerLimitThatCannotBeSetIsSetAsSoonAsItCan) {
+  rig.annotate("a", ResizeRig::grant("a", 1, {share(16'384, 500)}));
+  limiter().verdict = fail(Errc::kUnavailable, "the driver does not answer");
+  rig.look_twice();
+  ASSERT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}}));
+  ASSERT_EQ(rig.limit("a.main"), 8192);
+  limiter().verdict = {};
+  rig.look();
+  EXPECT_EQ(rig.limit("a.main"), 16'384);
+}
+
+TEST_P(ResizerCrashTest, ALimitThatCouldNotBeRestoredIsSetAsSoonAsItCan) {
+  rig.annotate("a", ResizeRig::grant("a", 1, {share(4096, 250)}));
+  rig.look();
+  limiter().verdict = fail(Errc::kUnavailable, "the driver does not answer");
+  rig.annotate("a", ResizeRig::grant("a", 2, {share(8192, 500)}));
+  rig.boot();
+  ASSERT_EQ(rig.limit("a.main"), 4096);
+  limiter().verdict = {};
+  rig.look();
+  EXPECT_EQ(rig.limit("a.main"), 8192);
+}
+
+TEST_P(ResizerCrashTest, AContainerThatStartsAgainBetweenTheStepsIsLoweredAgain) {
+  rig.annotate("a", ResizeRig::grant("a", 1, {share(4096, 250)}));
+  rig.look();
+  rig.start("a", ResizeRig::grant("a", 0, {share(8192, 500)}), GetParam());
+  rig.use("a", 3000);
+  rig.look();
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 0, {}})) << "it could have taken 8192 MiB until now";
+  EXPECT_EQ(rig.limit("a.main"), 4096);
+  EXPECT_EQ(rig.limit_in_journal("a.main"), 8192);
+  rig.look();
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}}));
+}
+
+TEST_P(ResizerCrashTest, AContainerWithoutLimitsSinceTheMachineStartedDoesNotRun) {
+  limiter().limits.clear();
+  rig.boot_id = "boot-2";
+  rig.boot();
+  rig.annotate("a", ResizeRig::grant("a", 1, {share(4096, 250)}));
+  rig.look_twice();
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}})) << "it starts by the journal";
+  EXPECT_EQ(rig.limit_in_journal("a.main"), 4096);
+}
+
+TEST_P(ResizerCrashTest, ALimitIsNeverAboveWhatIsRecorded) {
   rig.annotate("a", ResizeRig::grant("a", 1, {share(16'384, 500)}));
   std::filesystem::remove_all(rig.folder.path() + "/allocations");  // a full disk
   rig.look();
@@ -65,7 +116,7 @@ TEST_F(ResizerCrashTest, ALimitIsNeverAboveWhatIsRecorded) {
   EXPECT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}}));
 }
 
-TEST_F(ResizerCrashTest, AShrinkThatCannotBeRecordedHasTheOldLimitAgain) {
+TEST_P(ResizerCrashTest, AShrinkThatCannotBeRecordedHasTheOldLimitAgain) {
   rig.annotate("a", ResizeRig::grant("a", 1, {share(4096, 250)}));
   rig.look();
   std::filesystem::remove_all(rig.folder.path() + "/allocations");
@@ -74,7 +125,7 @@ TEST_F(ResizerCrashTest, AShrinkThatCannotBeRecordedHasTheOldLimitAgain) {
   EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 0, {}}));
 }
 
-TEST_F(ResizerCrashTest, WhatIsNotStartedIsAnsweredAsBefore) {
+TEST_P(ResizerCrashTest, WhatIsNotStartedIsAnsweredAsBefore) {
   rig.annotate("b", ResizeRig::grant("b", 2, {share(4096, 100)}));
   rig.look();
   rig.annotate("b", ResizeRig::grant("b", 0, {share(8192, 100)}));  // an older grant, replayed

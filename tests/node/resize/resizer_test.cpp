@@ -123,6 +123,62 @@ TEST_F(ResizerTest, WhatTheLibraryHasAccountedIsInUseToo) {
   EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 1, kInUse}));
 }
 
+TEST_F(ResizerTest, WhatTheDriversMeansCountIsInUseToo) {
+  rig.run("a", ResizeRig::grant("a", 0, {share(8192, 500)}), "driver");
+  rig.use("a", 1000);  // by process
+  rig.driver().counted["a.main GPU-1"] = 4097 * kMiB;
+  rig.annotate("a", ResizeRig::grant("a", 1, {share(4096, 500)}));
+  rig.look_twice();
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 1, kInUse}));
+  EXPECT_TRUE(rig.driver().changes.empty());
+  rig.driver().counted["a.main GPU-1"] = 4096 * kMiB;
+  rig.look_twice();
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}}));
+  EXPECT_EQ(rig.limit("a.main"), 4096);
+}
+
+TEST_F(ResizerTest, WhileTheMeansCannotCountAShrinkWaits) {
+  rig.run("a", ResizeRig::grant("a", 0, {share(8192, 500)}), "driver");
+  rig.driver().count_verdict = fail(Errc::kUnavailable, "the driver does not answer");
+  rig.annotate("a", ResizeRig::grant("a", 1, {share(4096, 500)}));
+  rig.look_twice();
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 0, {}}));
+  EXPECT_EQ(rig.limit("a.main"), 8192);
+}
+
+TEST_F(ResizerTest, ADriverThatDoesNotTakeTheLimitKeepsTheOldOneAndTheReasonIsSaid) {
+  rig.run("a", ResizeRig::grant("a", 0, {share(8192, 500)}), "driver");
+  rig.driver().verdict = fail(Errc::kUnavailable, "another limit stands");
+  rig.annotate("a", ResizeRig::grant("a", 1, {share(4096, 500)}));
+  rig.look_twice();
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 0, {}}));
+  EXPECT_EQ(rig.limit("a.main"), 8192);
+  EXPECT_EQ(rig.events, std::vector<std::string>{
+                            "ResizeWaits a container main waits for its resize: another limit "
+                            "stands"});
+}
+
+TEST_F(ResizerTest, AContainerIsChangedByTheMeansOfItsStart) {
+  rig.run("a", ResizeRig::grant("a", 0, {share(8192, 300)}), "driver");
+  rig.run("b", ResizeRig::grant("b", 0, {share(8192, 300)}), "library");
+  rig.annotate("a", ResizeRig::grant("a", 1, {share(4096, 300)}));
+  rig.annotate("b", ResizeRig::grant("b", 1, {share(9000, 300)}));
+  rig.look_twice();
+  EXPECT_EQ(rig.driver().limits, (std::map<std::string, std::int64_t>{{"a.main GPU-1", 4096}}));
+  EXPECT_EQ(rig.library().limits, (std::map<std::string, std::int64_t>{{"b.main GPU-1", 9000}}));
+}
+
+TEST_F(ResizerTest, TheDriverIsNotAskedWhileClaimsAreLocked) {
+  rig.run("a", ResizeRig::grant("a", 0, {share(8192, 500)}), "driver");
+  rig.driver().before_change = [&] { (void)rig.journal->lock_claims(); };
+  int revision = 0;
+  for (const std::int64_t mib : {4096, 9000}) {
+    rig.annotate("a", ResizeRig::grant("a", ++revision, {share(mib, 500)}));
+    rig.look_twice();
+    EXPECT_EQ(rig.limit("a.main"), mib);
+  }
+}
+
 TEST_F(ResizerTest, WhileTheDriverIsSilentAShrinkWaits) {
   rig.run("a", ResizeRig::grant("a", 0, {share(8192, 500)}));
   rig.source.silent = {"GPU-1"};
@@ -208,7 +264,9 @@ TEST_F(ResizerTest, WhereNothingEnforcesOnlyTheRecordsChange) {
 
 TEST_F(ResizerTest, WhatIsSetWhenAContainerStartsCannotBeChanged) {
   rig.run("mps", ResizeRig::grant("mps", 0, {share(1024, 100)}, model::Isolation::kMps), "mps");
+  const std::string boot = std::exchange(rig.boot_id, "");  // which earlier agents did not note
   rig.run("driver", ResizeRig::grant("driver", 0, {share(1024, 100)}), "driver");
+  rig.boot_id = boot;
   rig.run("compute", ResizeRig::grant("compute", 0, {share(1024, 100)}, model::Isolation::kMps));
   rig.annotate("mps", ResizeRig::grant("mps", 1, {share(2048, 100)}, model::Isolation::kMps));
   rig.annotate("driver", ResizeRig::grant("driver", 1, {share(512, 100)}));
@@ -274,13 +332,16 @@ TEST_F(ResizerTest, APodHasWhatItsSlowestContainerHas) {
   EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 1, kInUse}));
 }
 
-TEST_F(ResizerTest, AContainerWithoutPagesIsResizedOnceItHasStartedAgain) {
+TEST_F(ResizerTest, AContainerOfUnknownLimitsWaitsUntilItStartsAgainAndSaysSo) {
   rig.run("a", ResizeRig::grant("a", 0, {share(8192, 500)}));
-  rig.library().limits.clear();  // the machine was started again
+  rig.library().limits.clear();
   rig.annotate("a", ResizeRig::grant("a", 1, {share(4096, 500)}));
   rig.look_twice();
   EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 0, {}}));
-  rig.library().limits["a.main GPU-1"] = 8192;
+  ASSERT_EQ(rig.events.size(), 1U) << "once";
+  EXPECT_TRUE(says(rig.events[0], "ResizeWaits a container main waits for its resize: "))
+      << rig.events[0];
+  rig.start("a", ResizeRig::grant("a", 0, {share(8192, 500)}));
   rig.look_twice();
   EXPECT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}}));
 }

@@ -18,4 +18,10 @@ Result<ContainerEdits> LibraryLimiter::limit(std::string_view allocation,
                  {paths->usage, std::string(shim::kUsagePath), Access::kReadWrite}}};
 }
 
+Result<std::uint64_t> LibraryLimiter::in_use(std::string_view allocation, std::string_view card) {
+  const auto counted = pages_.in_use(allocation, card);
+  if (counted) return *counted;
+  return fail(Errc::kNotFound, "the container has no page of card " + std::string(card));
+}
+
 }  // namespace tangram::node::nvidia

@@ -6,7 +6,6 @@
 #include "node/vendor/nvidia/stand_in/share_pages.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,10 +32,8 @@ class LibraryLimiter final : public MemoryLimiter {
                       const std::vector<model::GrantedCard>& cards) override {
     return pages_.change(allocation, cards);
   }
-  [[nodiscard]] std::optional<std::uint64_t> in_use(std::string_view allocation,
-                                                    std::string_view card) override {
-    return pages_.in_use(allocation, card);
-  }
+  [[nodiscard]] Result<std::uint64_t> in_use(std::string_view allocation,
+                                             std::string_view card) override;
   void note_use(std::string_view allocation, const MemoryByCard& used) override {
     (void)pages_.settle(allocation, used);
   }

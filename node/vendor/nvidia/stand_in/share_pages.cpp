@@ -1,6 +1,7 @@
 #include "node/vendor/nvidia/stand_in/share_pages.hpp"
 
 #include "base/file.hpp"
+#include "base/folder.hpp"
 #include "base/quote.hpp"
 #include "shim/uuid.hpp"
 
@@ -182,13 +183,7 @@ Result<void> SharePages::change(std::string_view allocation,
 void SharePages::keep(const std::set<std::string, std::less<>>& allocations) {
   const std::lock_guard lock(mutex_);
   std::erase_if(open_, [&](const auto& entry) { return !allocations.contains(entry.first); });
-  std::vector<std::filesystem::path> superfluous;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
-    if (!allocations.contains(entry.path().filename().string()))
-      superfluous.push_back(entry.path());
-  }
-  for (const auto& folder : superfluous) std::filesystem::remove_all(folder, ignored);
+  remove_all_but(folder_, allocations);
 }
 
 bool SharePages::settle(std::string_view allocation, const MemoryByCard& used) {

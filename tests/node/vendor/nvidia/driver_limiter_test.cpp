@@ -2,8 +2,12 @@
 
 #include "base/json_members.hpp"
 #include "node/hook/settings.hpp"
+#include "tests/testing/temp_folder.hpp"
 
 #include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
 
 namespace tangram::node::nvidia {
 namespace {
@@ -25,10 +29,17 @@ CdiEdits of_nvidia() {
           {"hooks", {R"({"hookName":"createContainer"})"}}}};
 }
 
-TEST(DriverLimiterTest, AddsAHookThatTheProgramUnderstands) {
-  DriverLimiter limiter("/var/lib/tangram/hook/1");
+class DriverLimiterTest : public ::testing::Test {
+ protected:
+  testing::TempFolder folder_;
+  DriverLimiter limiter_{{.hook = "/var/lib/tangram/hook/1",
+                          .folder = folder_.path() + "/limits",
+                          .limiter = {.nvml = "/none", .cgroups = "/none"}}};
+};
+
+TEST_F(DriverLimiterTest, AddsAHookThatTheProgramUnderstands) {
   CdiEdits vendor = of_nvidia();
-  const auto edits = limiter.limit("a-1", {card("GPU-a", 16'255), card("GPU-b", 100)}, vendor);
+  const auto edits = limiter_.limit("a-1", {card("GPU-a", 16'255), card("GPU-b", 100)}, vendor);
   ASSERT_TRUE(edits) << edits.error().message;
   EXPECT_EQ(*edits, ContainerEdits{});
   ASSERT_EQ(vendor.lists.at("hooks").size(), 2U);
@@ -54,21 +65,33 @@ TEST(DriverLimiterTest, AddsAHookThatTheProgramUnderstands) {
   const auto parsed = hook::parse_settings(static_cast<int>(argv.size()), argv.data());
   ASSERT_FALSE(parsed.exit);
   EXPECT_EQ(parsed.settings.nvml, "/run/nvidia/driver/usr/lib64/libnvidia-ml.so.615.1");
-  ASSERT_EQ(parsed.settings.limits.size(), 2U);
-  EXPECT_EQ(parsed.settings.limits[0].card, "GPU-a");
-  EXPECT_EQ(parsed.settings.limits[0].amount, Mebibytes(16'255));
-  EXPECT_EQ(parsed.settings.limits[1].card, "GPU-b");
-  EXPECT_EQ(parsed.settings.limits[1].amount, Mebibytes(100));
+  const auto limits = hook::LimitsFolder(parsed.settings.limits).limits();
+  ASSERT_TRUE(limits) << limits.error().message;
+  EXPECT_EQ(limits->nvidia, (std::vector<hook::MemoryLimit>{{"GPU-a", Mebibytes(16'255)},
+                                                            {"GPU-b", Mebibytes(100)}}));
 }
 
-TEST(DriverLimiterTest, WithoutTheDriversNvmlThereIsNoHook) {
-  DriverLimiter limiter("/var/lib/tangram/hook/1");
+TEST_F(DriverLimiterTest, OtherUsersOfTheHostCannotReachTheFolders) {
+  CdiEdits vendor = of_nvidia();
+  ASSERT_TRUE(limiter_.limit("a-1", {card("GPU-a", 1)}, vendor));
+  EXPECT_EQ(std::filesystem::status(folder_.path() + "/limits").permissions(),
+            std::filesystem::perms::owner_all);
+}
+
+TEST_F(DriverLimiterTest, WithoutTheDriversNvmlThereIsNoHook) {
   CdiEdits vendor;
-  EXPECT_EQ(limiter.limit("a-1", {card("GPU-a", 1)}, vendor).error().code, Errc::kUnavailable);
+  EXPECT_EQ(limiter_.limit("a-1", {card("GPU-a", 1)}, vendor).error().code, Errc::kUnavailable);
   EXPECT_TRUE(vendor.lists.empty());
 }
 
-TEST(DriverLimiterTest, TheHookBringsItsOwnLibc) {
+TEST_F(DriverLimiterTest, AFolderThatCannotBeWrittenPostponesTheStart) {
+  std::ofstream(folder_.path() + "/limits") << "a file";
+  CdiEdits vendor = of_nvidia();
+  EXPECT_EQ(limiter_.limit("a-1", {card("GPU-a", 1)}, vendor).error().code, Errc::kUnavailable);
+  EXPECT_EQ(vendor.lists.at("hooks").size(), 1U);
+}
+
+TEST_F(DriverLimiterTest, TheHookBringsItsOwnLibc) {
   const auto files = memory_hook_files("/usr/bin/tangram-memory-hook");
   EXPECT_EQ(files.front(), "/usr/bin/tangram-memory-hook");
   EXPECT_EQ(files.at(1), "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2");

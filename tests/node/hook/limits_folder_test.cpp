@@ -1,0 +1,103 @@
+#include "node/hook/limits_folder.hpp"
+
+#include "tests/node/hook/fake_host.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tangram::node::hook {
+namespace {
+
+using namespace tangram::literals;
+
+class LimitsFolderTest : public ::testing::Test {
+ protected:
+  static Limits limits(Mebibytes amount) {
+    return {.nvidia = {{.card = "GPU-a", .amount = amount}}, .dmem = {}};
+  }
+  void write(const std::string& file, const std::string& text) const {
+    FakeHost::write(folder_.path() + "/" + file, text);
+  }
+
+  testing::TempFolder folder_;
+  const LimitsFolder both_{folder_.path()};
+  const Leaf leaf_{.container = "4a5b",
+                   .path = "/kubepods/pod0f1e/4a5b",
+                   .inode = 18'446'744'073'709'551'615U,
+                   .root = 1};
+};
+
+TEST_F(LimitsFolderTest, EachReadsWhatTheOtherWrote) {
+  EXPECT_EQ(both_.limits().error().code, Errc::kNotFound);
+  EXPECT_EQ(both_.leaf().error().code, Errc::kNotFound);
+  Limits all = limits(16'255_mib);
+  all.nvidia.push_back({.card = "GPU-b", .amount = 1_mib});
+  all.dmem.push_back({.card = FakeHost::kRegion, .amount = 8'000_mib});
+  ASSERT_TRUE(both_.put(all));
+  ASSERT_TRUE(both_.put(leaf_));
+  EXPECT_EQ(*both_.limits(), all);
+  EXPECT_EQ(*both_.leaf(), leaf_);
+}
+
+TEST_F(LimitsFolderTest, RefusesWhatItDidNotWrite) {
+  for (const char* text :
+       {"", "{}", "[]", R"({"nvidia":[{"card":"GPU-a","memMiB":0}]})",
+        R"({"nvidia":[{"card":"GPU-a","memMiB":-1}]})", R"({"nvidia":[{"card":"","memMiB":1}]})",
+        R"({"dmem":[{"card":"GPU-a","memMiB":8796093022208}]})", R"({"nvidia":[{"memMiB":1}]})"}) {
+    write("limits", text);
+    EXPECT_EQ(both_.limits().error().code, Errc::kInvalidArgument) << text;
+  }
+  for (const char* text :
+       {"", "{}", R"({"container":"4a5b","path":"/kubepods/other","inode":"7","root":"1"})",
+        R"({"container":"4a5b","path":"/kubepods/4a5b","inode":"x","root":"1"})",
+        R"({"container":"4a5b","path":"/kubepods/4a5b","inode":"7"})"}) {
+    write("leaf", text);
+    EXPECT_EQ(both_.leaf().error().code, Errc::kInvalidArgument) << text;
+  }
+}
+
+TEST_F(LimitsFolderTest, AStartWithoutLimitsFails) {
+  const auto set = [](const Limits&) -> Result<void> {
+    ADD_FAILURE() << "nothing is to be set";
+    return {};
+  };
+  EXPECT_EQ(limit_start(both_, leaf_, set).error().code, Errc::kNotFound);
+  std::filesystem::remove_all(folder_.path());
+  EXPECT_EQ(limit_start(both_, leaf_, set).error().code, Errc::kUnavailable);
+}
+
+TEST_F(LimitsFolderTest, AStartThatCannotSetItsLimitsFails) {
+  ASSERT_TRUE(both_.put(limits(8_mib)));
+  const auto set = [](const Limits&) -> Result<void> { return fail(Errc::kUnavailable, "no"); };
+  EXPECT_EQ(limit_start(both_, leaf_, set).error().message, "no");
+}
+
+/// The agent writes limits, and sets them if it finds a leaf: each at one of these moments.
+enum Moment { kBefore, kBeforeSet, kAfterSet, kAfter, kMoments };
+
+TEST_F(LimitsFolderTest, TheLastLimitsAreInForceAtTheEndWheneverTheAgentChangesThem) {
+  for (int writes = kBefore; writes < kMoments; ++writes) {
+    for (int sets = writes; sets < kMoments; ++sets) {
+      std::filesystem::remove(folder_.path() + "/leaf");
+      ASSERT_TRUE(both_.put(limits(8_mib)));
+      Mebibytes in_force;
+      const auto agent = [&](int moment) {
+        if (moment == writes) ASSERT_TRUE(both_.put(limits(4_mib)));
+        if (moment == sets && both_.leaf()) in_force = 4_mib;
+      };
+      agent(kBefore);
+      bool first = true;
+      const auto done = limit_start(both_, leaf_, [&](const Limits& read) -> Result<void> {
+        if (first) agent(kBeforeSet);
+        in_force = read.nvidia.at(0).amount;
+        if (std::exchange(first, false)) agent(kAfterSet);
+        return {};
+      });
+      ASSERT_TRUE(done);
+      agent(kAfter);
+      EXPECT_EQ(in_force, 4_mib) << "written at " << writes << ", set at " << sets;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tangram::node::hook

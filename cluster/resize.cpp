@@ -48,14 +48,6 @@ bool changes_what_mps_limits(const Allocation& next) {
   });
 }
 
-/// By the driver, which a hook asks when the container is created.
-bool changes_what_the_driver_limits(const Allocation& next) {
-  return any_part(next, [](const GrantedCard& part) {
-    return part.memory_limits == model::MemoryLimits::kDriver &&
-           part.memory_limit != part.former->memory_limit;
-  });
-}
-
 const model::ResizeAnswer* answer_of(const Allocation& allocation, const NodeState& node) {
   const auto answer = node.inventory->resizes.find(allocation.pod_uid);
   return answer == node.inventory->resizes.end() ? nullptr : &answer->second;
@@ -96,7 +88,6 @@ Resize wanted(const Allocation& allocation, const model::GpuRequest& request,
     return {ResizeState::kInfeasible, kTooLarge};
   }
   if (changes_what_mps_limits(next)) return {ResizeState::kInfeasible, kByMps};
-  if (changes_what_the_driver_limits(next)) return {ResizeState::kInfeasible, kCannotChange};
   if (model::card_without_room(node, next)) return {ResizeState::kDeferred, kNoRoom};
   return {ResizeState::kProposed, kAgentsTurn};
 }

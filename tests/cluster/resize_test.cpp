@@ -126,14 +126,16 @@ TEST_F(ResizeOfTest, WhatMpsLimitsCannotChangeInARunningProcess) {
   EXPECT_EQ(state(), "Infeasible");
 }
 
-TEST_F(ResizeOfTest, WhatTheDriverLimitsCannotChangeInARunningContainer) {
+TEST_F(ResizeOfTest, WhatTheDriverLimitsChangesUnlessTheAgentCannot) {
   node_ = node(MemoryLimits::kDriver);
   grant(with_compute(500, 500));
   ask(with_compute(400, 500));
-  EXPECT_EQ(state(), "Infeasible");
-  EXPECT_NE(reason().find("cannot change the limits"), std::string::npos);
-  ask(with_compute(500, 400));
   EXPECT_EQ(state(), "Proposed");
+  write();
+  EXPECT_EQ(state(), "InProgress");
+  answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kCannotChange});
+  EXPECT_EQ(state(), "Infeasible") << "an earlier agent, or a container that one has started";
+  EXPECT_NE(reason().find("cannot change the limits"), std::string::npos);
 }
 
 TEST_F(ResizeOfTest, APodWithoutCardsHasNone) {

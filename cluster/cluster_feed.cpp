@@ -23,17 +23,7 @@ std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
                                  .cpu = node->cpu,
                                  .memory = node->memory,
                                  .slots = node->slots};
-  if (const auto answers = node->annotations.find(model::key_of(model::kResizesAnnotation));
-      answers != node->annotations.end()) {
-    if (auto resizes = model::decode_resizes(answers->second)) {
-      inventory.resizes = std::move(*resizes);
-    } else {
-      // Its pods then hold the larger of their amounts.
-      ++counters_.bad_cards;
-      spdlog::warn("node {}: annotation {} is not valid, so no resize of its pods ends: {}",
-                   quote_if_needed(node->name), model::kResizesAnnotation, resizes.error().message);
-    }
-  }
+  inventory.resizes = read_resizes(*node);
   const auto annotation = node->annotations.find(model::key_of(model::kCardsAnnotation));
   if (annotation == node->annotations.end()) return inventory;
   auto cards = model::decode_cards(annotation->second);
@@ -47,6 +37,20 @@ std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
         quote_if_needed(node->name), cards.error().message);
   }
   return inventory;
+}
+
+/// What cannot be read changes nothing.
+model::ResizeAnswers NodeFeed::read_resizes(const kube::Node& node) {
+  const auto annotation = node.annotations.find(model::key_of(model::kResizesAnnotation));
+  if (annotation == node.annotations.end()) return {};
+  auto resizes = model::decode_resizes(annotation->second);
+  if (resizes) return std::move(*resizes);
+  ++counters_.bad_cards;
+  spdlog::warn("node {}: annotation {} is not valid, so what it said before counts: {}",
+               quote_if_needed(node.name), model::kResizesAnnotation, resizes.error().message);
+  const auto cluster = ledger_.snapshot();
+  const model::NodeState* const known = cluster->find(node.name);
+  return known == nullptr ? model::ResizeAnswers() : known->inventory->resizes;
 }
 
 void NodeFeed::begin_list() {

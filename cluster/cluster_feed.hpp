@@ -41,6 +41,7 @@ class NodeFeed final : public kube::ObjectSink {
   using ListedNode = std::optional<model::NodeInventory>;  ///< nothing = it cannot be read
 
   [[nodiscard]] std::optional<model::NodeInventory> read(std::string object);
+  [[nodiscard]] model::ResizeAnswers read_resizes(const kube::Node& node);
   void keep(std::string name, ListedNode node);
   void drop(const std::string& name);
 

@@ -56,11 +56,6 @@ bool changes_what_the_driver_limits(const Allocation& next) {
   });
 }
 
-const model::ResizeAnswer* answer_of(const Allocation& allocation, const NodeState& node) {
-  const auto answer = node.inventory->resizes.find(allocation.pod_uid);
-  return answer == node.inventory->resizes.end() ? nullptr : &answer->second;
-}
-
 const model::Card* card_of(const NodeState& node, const GrantedCard& part) {
   const auto index = node.card_index(part.uuid);
   return index ? &node.cards()[*index] : nullptr;
@@ -68,7 +63,7 @@ const model::Card* card_of(const NodeState& node, const GrantedCard& part) {
 
 /// Of a revision that is not applied yet.
 Resize unsettled(const Allocation& allocation, const NodeState& node) {
-  const auto* answer = answer_of(allocation, node);
+  const auto* answer = answer_of(*node.inventory, allocation.pod_uid);
   if (answer == nullptr || answer->refused < allocation.revision) {
     return {ResizeState::kInProgress, kAgentsTurn};
   }
@@ -107,9 +102,17 @@ bool has_shape_of(const model::GpuRequest& request, const Allocation& allocation
          !any_part(allocation, [](const GrantedCard& part) { return !part.whole; });
 }
 
-/// The pod's grant was replaced by an earlier revision than its agent has applied.
+/// The pod's grant was replaced: by an earlier revision than its agent has applied, or by another
+/// of the same number.
 bool is_outdated(const Allocation& allocation, const model::ResizeAnswer* answer) {
-  return answer != nullptr && answer->applied > allocation.revision;
+  if (answer == nullptr || answer->applied < allocation.revision) return false;
+  return answer->applied > allocation.revision ||
+         std::ranges::any_of(allocation.containers, [&](const model::ContainerGrant& container) {
+           return std::ranges::any_of(container.cards, [&](const GrantedCard& part) {
+             const auto* held = held_of(answer, container.container, part.uuid);
+             return held != nullptr && *held != part.amounts();
+           });
+         });
 }
 
 }  // namespace
@@ -127,7 +130,7 @@ ResizablePodPtr resizable(const kube::Pod& pod, const Result<PodPlan>& plan,
 bool has_all_it_requests(const Allocation& allocation, const model::GpuRequest& request,
                          const NodeState& node) {
   const auto is_away = [&](const GrantedCard& part) { return card_of(node, part) == nullptr; };
-  return allocation.revision == 0 && answer_of(allocation, node) == nullptr &&
+  return allocation.revision == 0 && answer_of(*node.inventory, allocation.pod_uid) == nullptr &&
          !any_part(allocation, is_away) && same_shape(request, allocation.containers) &&
          !asks_other_amounts(request, allocation.containers, &node);
 }
@@ -155,7 +158,7 @@ std::optional<Resize> resize_of(const Allocation& allocation, const model::GpuRe
   if (!settled && pending.state == ResizeState::kInProgress) return pending;
   if (request != nullptr) {
     if (!has_shape_of(*request, allocation)) return Resize{ResizeState::kInfeasible, kOtherShape};
-    if (is_outdated(allocation, answer_of(allocation, node)) ||
+    if (is_outdated(allocation, answer_of(*node.inventory, allocation.pod_uid)) ||
         asks_other_amounts(*request, allocation.containers, &node)) {
       return wanted(allocation, *request, node);
     }
@@ -166,15 +169,14 @@ std::optional<Resize> resize_of(const Allocation& allocation, const model::GpuRe
 Allocation next_revision(const Allocation& allocation, const model::GpuRequest& request,
                          const NodeState& node) {
   Allocation next = allocation;
-  const bool settled = is_settled(*node.inventory, allocation);
-  next.containers = resized(request, std::move(next.containers), settled, node);
-  const auto* answer = answer_of(allocation, node);
+  next.containers = resized(request, allocation, node);
+  const auto* answer = answer_of(*node.inventory, allocation.pod_uid);
   next.revision = 1 + std::max(allocation.revision, answer != nullptr ? answer->applied : 0);
   return next;
 }
 
 bool must_be_taken_back(const Allocation& allocation, const NodeState& node) {
-  const auto* answer = answer_of(allocation, node);
+  const auto* answer = answer_of(*node.inventory, allocation.pod_uid);
   return answer != nullptr && answer->refused >= allocation.revision &&
          answer->why == model::ResizeRefusal::kNoRoom;
 }

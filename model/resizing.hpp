@@ -24,13 +24,12 @@ namespace tangram::model {
                                       const std::vector<ContainerGrant>& granted,
                                       const NodeState* node);
 
-/// The parts of the grant's next revision: what is requested now of the same cards.
+/// The parts of the grant's next revision: what is requested now of the same cards. All that the
+/// containers may have now becomes their former amounts: most_of().
 /// @param request  of the same shape
-/// @param settled  the containers are held to what is granted: that becomes the former amounts.
-///                 Else they may still have former ones, and each amount's larger one stays former
-/// @param node     has all the cards; those that it has not keep their amounts
+/// @param node     the allocation's; what is of a card that it has not keeps its amounts
 [[nodiscard]] std::vector<ContainerGrant> resized(const GpuRequest& request,
-                                                  std::vector<ContainerGrant> granted, bool settled,
+                                                  const Allocation& allocation,
                                                   const NodeState& node);
 
 /// The first card that the pod's next revision cannot have: it is away, or the pod would hold more

@@ -29,17 +29,26 @@ std::uint64_t bytes_of(Mebibytes amount) {
 
 Error unknown(std::string why) { return fail(Errc::kUnavailable, std::move(why)); }
 
-/// By pod UID, the least revision that its containers have; of pods that have started.
-std::map<std::string, int, std::less<>> least_revisions(const std::vector<JournalEntry>& journal) {
-  std::map<std::string, int, std::less<>> least;
+/// The revisions that a pod's containers have.
+struct Revisions {
+  int least = 0;
+  int most = 0;
+};
+/// By UID, of pods that have started.
+std::map<std::string, Revisions, std::less<>> started_revisions(
+    const std::vector<JournalEntry>& journal) {
+  std::map<std::string, Revisions, std::less<>> started;
   for (const JournalEntry& entry : journal) {
     if (!entry.claim) continue;
     const auto grant = model::decode_grant(entry.claim->grant);
     const int revision = grant ? grant->revision : 0;
-    const auto [found, first] = least.emplace(entry.claim->pod_uid, revision);
-    if (!first) found->second = std::min(found->second, revision);
+    Revisions& of_pod =
+        started.try_emplace(entry.claim->pod_uid, Revisions{.least = revision, .most = revision})
+            .first->second;
+    of_pod.least = std::min(of_pod.least, revision);
+    of_pod.most = std::max(of_pod.most, revision);
   }
-  return least;
+  return started;
 }
 
 /// What each pod has of its cards, by UID.
@@ -52,6 +61,19 @@ std::map<std::string, CardRequests, std::less<>> amounts_of(const std::vector<Ca
     }
   }
   return amounts;
+}
+
+/// What started containers of each pod are held to, by UID.
+std::map<std::string, model::HeldAmounts, std::less<>> held_amounts(
+    const std::vector<CardClaim>& claims) {
+  std::map<std::string, model::HeldAmounts, std::less<>> held;
+  for (const CardClaim& claim : claims) {
+    if (!claim.admitted) continue;
+    for (const model::GrantedCard& card : claim.container.cards) {
+      held[claim.pod_uid][claim.container.container][card.uuid] = card.amounts();
+    }
+  }
+  return held;
 }
 
 CardRequests beyond(const CardRequests& requested, const CardRequests& had) {
@@ -332,27 +354,32 @@ void Resizer::put_back_all_but(const std::vector<Resize>& due) {
 
 PodResizes Resizer::answer(const Refusals& refusals) const {
   const model::ResizeAnswers before = published();
-  const auto least = least_revisions(parts_.journal.all());
-  auto amounts = amounts_of(claims_of_present(parts_.pods, parts_.journal));
+  const auto revisions = started_revisions(parts_.journal.all());
+  const auto claims = claims_of_present(parts_.pods, parts_.journal);
+  auto amounts = amounts_of(claims);
+  auto held = held_amounts(claims);
   PodResizes now;
   model::ResizeAnswers not_started;
   for (const LocalPodPtr& pod : parts_.pods.all()) {
     const std::string& uid = pod->pod.uid;
     const int revision = pod->grant ? pod->grant->revision : 0;
-    const auto claimed = least.find(uid);
-    const bool started = claimed != least.end();
-    const int applied = started ? claimed->second : std::max(revision, applied_in(before, uid));
-    if (revision == 0 && applied == 0) continue;
-    model::ResizeAnswer answer{.applied = applied, .refused = 0, .why = {}};
+    const auto claimed = revisions.find(uid);
+    const bool started = claimed != revisions.end();
+    const int applied =
+        started ? claimed->second.least : std::max(revision, applied_in(before, uid));
+    if (std::max(revision, started ? claimed->second.most : applied) == 0) continue;
+    model::ResizeAnswer answer{
+        .applied = applied, .refused = 0, .why = {}, .held = std::move(held[uid])};
     const auto refused = refusals.find(uid);
     if (refused != refusals.end() && revision > applied) {
       answer.refused = revision;
       answer.why = refused->second.why;
     }
     if (applied > 0) now.released = now.released + beyond(pod->requests, amounts[uid]);
-    (started ? now.answers : not_started).emplace(uid, answer);
+    (started ? now.answers : not_started).emplace(uid, std::move(answer));
   }
   add_bounded(now.answers, not_started);
+  keep_to_size(now.answers);
   return now;
 }
 

@@ -86,6 +86,19 @@ TEST_F(ResizeOfTest, SaysWhatTheAgentRefuses) {
   EXPECT_EQ(state(), "Proposed");
 }
 
+TEST_F(ResizeOfTest, AGrantThatWasPutBackIsReplacedWhateverItsNumber) {
+  ask(testing::fraction(500));
+  const auto held = testing::granted("a", 700, 700).amounts();
+  for (const int applied : {0, 2}) {
+    answer({.applied = applied, .held = {{"main", {{"a", held}}}}});
+    EXPECT_EQ(state(), "Proposed") << applied;
+    const Allocation next = next_revision(pod_, request_, now());
+    EXPECT_EQ(next.revision, applied + 1);
+    EXPECT_EQ(next.containers[0].cards[0].compute, MilliGpu(500));
+    EXPECT_EQ(next.containers[0].cards[0].former, held);
+  }
+}
+
 TEST_F(ResizeOfTest, ACardThatIsAwayIsWaitedFor) {
   ask(testing::fraction(100));
   node_.cards.clear();

@@ -400,33 +400,76 @@ TEST_F(ResizerTest, APodThatEndsMeanwhileKeepsNothing) {
   EXPECT_EQ(used(), 0);
 }
 
-TEST_F(ResizerTest, AnEarlierGrantThatIsPutBackIsReplacedByALaterRevision) {
-  const std::string first = testing::json_at(rig_.read("p"), "metadata.uid");
+/// Grants that are put back: the API server's store was restored, or somebody wrote one that was
+/// kept.
+class PutBackTest : public ResizerTest {
+ protected:
+  /// A request whose revision the agent applies, and answers as it does: with what the container is
+  /// held to, or without, as an older one.
+  void resize(const std::string& fraction, bool with_amounts) {
+    request(fraction);
+    look();
+    model::ResizeAnswer answer{.applied = grant().revision};
+    if (with_amounts) answer.held["main"]["n-0"] = grant().containers[0].cards[0].amounts();
+    this->answer({{uid_, answer}});
+    look();
+  }
+  void put_back(const std::string& text) {
+    std::string body;
+    json::Writer out(body);
+    out.begin_object().member("tangram.dev/gpu-grant", text).end_object();
+    annotate("p", body);
+  }
+  /// Another extender starts. It knows only what stands in the API server.
+  struct Started {
+    explicit Started(Rig& before) {
+      testing::send_list(rig.nodes, before.list("/api/v1/nodes"));
+      testing::send_list(rig.pods, before.list("/api/v1/pods"));
+    }
+    Rig rig;
+  };
+};
+
+TEST_F(PutBackTest, AnEarlierLargerOneIsReplacedByALaterRevision) {
   const std::string text = model::encode(grant());
-  request("0.1");
-  look();
-  applied(1);
+  resize("0.1", true);
   EXPECT_EQ(used(), 100);
-  std::string body;
-  json::Writer out(body);
-  out.begin_object().member("tangram.dev/gpu-grant", text).end_object();
-  annotate("p", body);
+  put_back(text);
   EXPECT_EQ(used(), 100) << "the watch has shown a later one";
-  // A restarted extender knows only what stands there, and the agent's word.
-  Rig fresh;
-  EXPECT_EQ(grant().revision, 0);
-  testing::send_list(fresh.nodes, rig_.list("/api/v1/nodes"));
-  testing::send_list(fresh.pods, rig_.list("/api/v1/pods"));
-  const auto cluster = fresh.ledger.snapshot();
-  const auto pod = fresh.table.find_resizable(first);
+  Started after(rig_);
+  const auto cluster = after.rig.ledger.snapshot();
+  const auto pod = after.rig.table.find_resizable(uid_);
   ASSERT_NE(pod, nullptr);
-  const auto allocation = fresh.entry(first).allocation;
+  const auto allocation = after.rig.entry(uid_).allocation;
+  EXPECT_EQ(allocation->revision, 0);
   const auto resize = cluster::resize_of(*allocation, &pod->request, *cluster->find("n"));
   ASSERT_TRUE(resize);
   EXPECT_EQ(resize->state, cluster::ResizeState::kProposed);
   const auto next = cluster::next_revision(*allocation, pod->request, *cluster->find("n"));
   EXPECT_EQ(next.revision, 2);
   EXPECT_EQ(next.containers[0].cards[0].compute, MilliGpu(100));
+}
+
+TEST_F(PutBackTest, AnEarlierSmallerOneHoldsWhatTheContainersAreHeldTo) {
+  const std::string text = model::encode(grant());
+  resize("0.9", true);
+  put_back(text);
+  Started after(rig_);
+  EXPECT_EQ(after.rig.entry(uid_).allocation->revision, 0);
+  EXPECT_EQ(after.rig.used("n"), MilliGpu(900));
+  const std::string other =
+      after.rig.add_pod("other", {{"tangram.dev/gpu-fraction", "0.5"},
+                                  {"tangram.dev/gpu-isolation", "time-slice"}});
+  after.rig.show("other");
+  EXPECT_NE(after.rig.bind("other", other, "n").error, "");
+  EXPECT_EQ(after.rig.used("n"), MilliGpu(900));
+}
+
+TEST_F(PutBackTest, FromAnOlderAgentTheGrantIsAllThatIsKnown) {
+  const std::string text = model::encode(grant());
+  resize("0.9", false);
+  put_back(text);
+  EXPECT_EQ(Started(rig_).rig.used("n"), MilliGpu(500));
 }
 
 }  // namespace

@@ -125,7 +125,13 @@ struct ResizeRig {
     look();
   }
 
+  /// Without what it is held to.
   [[nodiscard]] model::ResizeAnswer answer(const std::string& name) const {
+    model::ResizeAnswer answer = whole_answer(name);
+    answer.held.clear();
+    return answer;
+  }
+  [[nodiscard]] model::ResizeAnswer whole_answer(const std::string& name) const {
     const auto now = resizer->state();
     const auto found =
         now ? now->answers.find("uid-" + name) : model::ResizeAnswers::const_iterator{};

@@ -274,6 +274,27 @@ TEST_F(ResizerTest, APodHasWhatItsSlowestContainerHas) {
   EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 1, kInUse}));
 }
 
+TEST_F(ResizerTest, AnswersWhatStartedContainersAreHeldTo) {
+  model::Grant grant = ResizeRig::grant("a", 0, {share(8192, 300)});
+  grant.containers.push_back({"side", {share(8192, 300)}});
+  grant.containers.push_back({"later", {share(8192, 300)}});
+  rig.run("a", grant);
+  rig.start("a", grant, "library", "side");
+  rig.use("a", 6000);  // of main
+  model::Grant shrunk = grant;
+  shrunk.revision = 1;
+  for (auto& container : shrunk.containers) container.cards = {share(4096, 100)};
+  rig.annotate("a", shrunk);
+  rig.look_twice();
+  const model::HeldAmounts held{{"main", {{"GPU-1", share(8192, 300).amounts()}}},
+                                {"side", {{"GPU-1", share(4096, 100).amounts()}}}};
+  EXPECT_EQ(rig.whole_answer("a").held, held);
+  rig.boot();
+  rig.annotate("a", grant);  // put back
+  rig.look();
+  EXPECT_EQ(rig.whole_answer("a").held, held) << "as long as one of them has applied a revision";
+}
+
 TEST_F(ResizerTest, AContainerWithoutPagesIsResizedOnceItHasStartedAgain) {
   rig.run("a", ResizeRig::grant("a", 0, {share(8192, 500)}));
   rig.library().limits.clear();  // the machine was started again

@@ -209,6 +209,9 @@ std::string sentence_of(model::ResizeRefusal why) {
     case model::ResizeRefusal::kCannotChange:
       return "the limits of a running process cannot change by the means that enforces them; "
              "create the pod again with the new request";
+    case model::ResizeRefusal::kOtherGrant:
+      return "the grant on the pod is no revision of the one that its containers were started by; "
+             "create the pod again with the new request";
   }
   return "";
 }

@@ -84,6 +84,7 @@ class PodFeed final : public kube::ObjectSink {
     model::AllocationPtr allocation;
     bool counts = false;  ///< it has a grant that counts by itself: not only Allocation::by_start
     bool is_signed = false;  ///< by a known key
+    std::string issued_at = {};
   };
   /// A pod as an object shows it.
   struct ShownPod {

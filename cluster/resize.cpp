@@ -30,6 +30,10 @@ constexpr std::string_view kByMps =
 constexpr std::string_view kCannotChange =
     "its node cannot change the limits of a running container; delete the pod, and create it with "
     "the new request";
+constexpr std::string_view kOtherGrant =
+    "its node's agent does not take its grant for a revision of the one that its containers were "
+    "started by: somebody has changed it, or its key is not known there; delete the pod, and "
+    "create it with the new request";
 
 template <class Predicate>
 bool any_part(const Allocation& allocation, Predicate&& predicate) {
@@ -64,7 +68,7 @@ const model::Card* card_of(const NodeState& node, const GrantedCard& part) {
 /// Of a revision that is not applied yet.
 Resize unsettled(const Allocation& allocation, const NodeState& node) {
   const auto* answer = answer_of(*node.inventory, allocation.pod_uid);
-  if (answer == nullptr || answer->refused < allocation.revision) {
+  if (answer == nullptr || answer->refused != allocation.revision) {
     return {ResizeState::kInProgress, kAgentsTurn};
   }
   switch (*answer->why) {
@@ -74,6 +78,8 @@ Resize unsettled(const Allocation& allocation, const NodeState& node) {
       return {ResizeState::kDeferred, kNoRoomThere};
     case model::ResizeRefusal::kCannotChange:
       return {ResizeState::kInfeasible, kCannotChange};
+    case model::ResizeRefusal::kOtherGrant:
+      return {ResizeState::kInfeasible, kOtherGrant};
   }
   return {ResizeState::kInProgress, kAgentsTurn};
 }
@@ -115,6 +121,14 @@ bool is_outdated(const Allocation& allocation, const model::ResizeAnswer* answer
          });
 }
 
+/// Of the pod's next revision. The agent may have refused another one of that number.
+int next_number(const Allocation& allocation, const NodeState& node) {
+  const auto* answer = answer_of(*node.inventory, allocation.pod_uid);
+  if (answer == nullptr) return allocation.revision + 1;
+  const int next = 1 + std::max(allocation.revision, answer->applied);
+  return answer->refused == next ? next + 1 : next;
+}
+
 }  // namespace
 
 ResizablePodPtr resizable(const kube::Pod& pod, const Result<PodPlan>& plan,
@@ -124,7 +138,10 @@ ResizablePodPtr resizable(const kube::Pod& pod, const Result<PodPlan>& plan,
   const model::GpuRequest& request = plan->demand.gpu;
   if (node != nullptr && has_all_it_requests(granted, request, *node)) return nullptr;
   return std::make_shared<ResizablePod>(
-      ResizablePod{.pod = {pod.uid, pod.ns, pod.name}, .node = pod.node, .request = request});
+      ResizablePod{.pod = {pod.uid, pod.ns, pod.name},
+                   .node = pod.node,
+                   .request = request,
+                   .revision = granted.revision});
 }
 
 bool has_all_it_requests(const Allocation& allocation, const model::GpuRequest& request,
@@ -170,21 +187,33 @@ Allocation next_revision(const Allocation& allocation, const model::GpuRequest& 
                          const NodeState& node) {
   Allocation next = allocation;
   next.containers = resized(request, allocation, node);
-  const auto* answer = answer_of(*node.inventory, allocation.pod_uid);
-  next.revision = 1 + std::max(allocation.revision, answer != nullptr ? answer->applied : 0);
+  next.revision = next_number(allocation, node);
   return next;
 }
 
 bool must_be_taken_back(const Allocation& allocation, const NodeState& node) {
   const auto* answer = answer_of(*node.inventory, allocation.pod_uid);
-  return answer != nullptr && answer->refused >= allocation.revision &&
+  return answer != nullptr && answer->refused == allocation.revision &&
          answer->why == model::ResizeRefusal::kNoRoom;
 }
 
-Allocation taken_back(const Allocation& allocation) {
+Allocation taken_back(const Allocation& allocation, const NodeState& node) {
   Allocation next = allocation;
   next.containers = model::taken_back(std::move(next.containers));
-  ++next.revision;
+  next.revision = next_number(allocation, node);
+  return next;
+}
+
+bool may_be_replaced(const Allocation& allocation, int shown, const NodeState& node) {
+  if (is_settled(*node.inventory, allocation)) return false;
+  const auto* answer = answer_of(*node.inventory, allocation.pod_uid);
+  return shown != allocation.revision ||
+         (answer != nullptr && answer->why == model::ResizeRefusal::kOtherGrant);
+}
+
+Allocation repeated(const Allocation& allocation, const NodeState& node) {
+  Allocation next = allocation;
+  next.revision = next_number(allocation, node);
   return next;
 }
 

@@ -19,6 +19,7 @@ struct ResizablePod {
   PodName pod;
   std::string node;
   model::GpuRequest request;
+  int revision = 0;  ///< of the grant that stands on the pod
 };
 using ResizablePodPtr = std::shared_ptr<const ResizablePod>;
 
@@ -69,6 +70,16 @@ struct Resize {
 [[nodiscard]] bool must_be_taken_back(const model::Allocation& allocation,
                                       const model::NodeState& node);
 /// The revision that does.
-[[nodiscard]] model::Allocation taken_back(const model::Allocation& allocation);
+[[nodiscard]] model::Allocation taken_back(const model::Allocation& allocation,
+                                           const model::NodeState& node);
+
+/// May somebody have replaced the revision on the pod before its node's agent could apply it? Then
+/// it is to be read.
+/// @param shown  ResizablePod::revision
+[[nodiscard]] bool may_be_replaced(const model::Allocation& allocation, int shown,
+                                   const model::NodeState& node);
+/// The revision that says the same again.
+[[nodiscard]] model::Allocation repeated(const model::Allocation& allocation,
+                                         const model::NodeState& node);
 
 }  // namespace tangram::cluster

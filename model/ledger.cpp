@@ -214,7 +214,7 @@ void Ledger::replace(Entries::iterator entry, AllocationPtr allocation) {
   entry->second.allocation = std::move(allocation);
 }
 
-void Ledger::observe(AllocationPtr allocation, bool is_signed) {
+void Ledger::observe(AllocationPtr allocation, bool is_signed, std::string issued_at) {
   const auto found = entries_.find(allocation->pod_uid);
   if (found != entries_.end()) {
     const AllocationPtr held = found->second.allocation;
@@ -233,6 +233,7 @@ void Ledger::observe(AllocationPtr allocation, bool is_signed) {
       set_phase(found->second, Phase::kConfirmed);
       found->second.observed = true;
       found->second.is_signed = is_signed;
+      found->second.issued_at = std::move(issued_at);
       return;
     }
     erase(found);
@@ -240,7 +241,8 @@ void Ledger::observe(AllocationPtr allocation, bool is_signed) {
   add({.allocation = std::move(allocation),
        .phase = Phase::kConfirmed,
        .observed = true,
-       .is_signed = is_signed});
+       .is_signed = is_signed,
+       .issued_at = std::move(issued_at)});
 }
 
 bool Ledger::release(std::string_view pod_uid) {

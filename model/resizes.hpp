@@ -17,9 +17,10 @@ enum class ResizeRefusal {
   kInUse,         ///< the containers use more than it grants
   kNoRoom,        ///< the card has no room for it beside other containers
   kCannotChange,  ///< the means that limits the containers cannot change a running process
+  kOtherGrant,    ///< it is no revision of what they were started by, or not vouched for as that is
 };
-inline constexpr std::array<std::string_view, 3> kResizeRefusalNames{"in-use", "no-room",
-                                                                     "cannot-change"};
+inline constexpr std::array<std::string_view, 4> kResizeRefusalNames{
+    "in-use", "no-room", "cannot-change", "other-grant"};
 [[nodiscard]] constexpr std::string_view to_string(ResizeRefusal why) {
   return kResizeRefusalNames.at(static_cast<std::size_t>(why));
 }
@@ -56,7 +57,8 @@ void keep_to_size(ResizeAnswers& answers);
 
 [[nodiscard]] std::string encode_resizes(const ResizeAnswers& answers);
 /// @returns kInvalidArgument if it is not JSON, a member is missing or out of range, a reason is
-///          not known, there are too many pods, containers or cards, or the version is newer than this program knows
+///          not known, there are too many pods, containers or cards, or the version is newer than
+///          this program knows
 Result<ResizeAnswers> decode_resizes(std::string text);
 
 }  // namespace tangram::model

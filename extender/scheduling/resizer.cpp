@@ -34,6 +34,12 @@ constexpr std::string_view kNotSigned =
     "the pod's grant is signed, and this extender has no known key to sign the next one; see "
     "docs/signing.md";
 
+/// Does a key vouch for what stands on the pod, if one did for what the ledger has?
+bool is_vouched(const cluster::Recorded& recorded, const model::Ledger::Entry& entry) {
+  return !recorded.allocation.by_start &&
+         (!entry.is_signed || model::is_known_key(recorded.grant_key));
+}
+
 const model::Allocation* find_allocation(const model::NodeState& node, std::string_view uid) {
   const auto found = std::ranges::lower_bound(
       node.allocations, uid, {},
@@ -97,20 +103,28 @@ void Resizer::advance(Case& its) {
   const auto cluster = parts_.ledger.snapshot();
   const auto found = cluster->lookup(its.pod->node);
   if (!found) return;
-  const bool is_due = its.wanted && now >= its.next_try;
+  const bool is_due = its.wanted != Wanted::kNothing && now >= its.next_try;
   if (found->version == its.version && !is_due) return;
   its.version = found->version;
   const model::NodeState& node = *found->node;
   const model::Allocation* const allocation = find_allocation(node, its.pod->pod.uid);
-  its.wanted = false;
+  its.wanted = Wanted::kNothing;
   if (allocation == nullptr || allocation->terminating) return note(its, std::nullopt);
   note(its, state_of(its, *allocation, node));
   if (!its.resize && cluster::has_all_it_requests(*allocation, its.pod->request, node)) {
     return parts_.pods.forget_resizable(its.pod);
   }
-  its.wanted = (its.resize && its.resize->state == ResizeState::kProposed) ||
-               cluster::must_be_taken_back(*allocation, node);
-  if (its.wanted && now >= its.next_try) write(its, *allocation, node);
+  its.wanted = wanted_of(its, *allocation, node);
+  if (its.wanted != Wanted::kNothing && now >= its.next_try) write(its, *allocation, node);
+}
+
+Resizer::Wanted Resizer::wanted_of(const Case& its, const model::Allocation& allocation,
+                                   const model::NodeState& node) {
+  if (cluster::must_be_taken_back(allocation, node)) return Wanted::kFormer;
+  if (!its.resize) return Wanted::kNothing;
+  if (its.resize->state == ResizeState::kProposed) return Wanted::kNext;
+  const bool replaced = cluster::may_be_replaced(allocation, its.pod->revision, node);
+  return replaced ? Wanted::kRepeated : Wanted::kNothing;
 }
 
 /// Room of pods that preempted others and wait for it is not given away.
@@ -145,45 +159,62 @@ void Resizer::put_off(Case& its) {
   its.backoff = std::min(its.backoff * 2, kMaxBackoff);
 }
 
+std::optional<model::Ledger::Entry> Resizer::find_entry(const std::string& uid) const {
+  return parts_.ledger.apply([&](const model::Ledger& ledger) {
+    const auto* found = ledger.find(uid);
+    return found == nullptr ? std::nullopt : std::optional(*found);
+  });
+}
+
 void Resizer::write(Case& its, const model::Allocation& allocation, const model::NodeState& node) {
   const std::scoped_lock lock(writing_);
   if (!may_write()) return;
   const cluster::PodName& name = its.pod->pod;
+  const auto entry = find_entry(name.uid);
+  // The watch has not shown the grant yet, or the revision that was written last.
+  if (!entry || entry->issued_at.empty() || entry->former) return;
   const auto pod = kube::read_pod(parts_.api, name.ns, name.name, settings_.api_timeout);
   if (!pod || pod->uid != name.uid || pod->deleting || pod->finished) return put_off(its);
   const auto plan = parts_.policies.plan(*pod);
   const auto recorded = cluster::recorded_allocation(*pod, *parts_.check);
-  // The watch is behind; or the grant was removed or forged, and what it said is not known.
-  const bool as_watched = plan && plan->demand.gpu == its.pod->request &&
-                          recorded.allocation.revision <= allocation.revision;
-  const bool is_signed = parts_.ledger.apply([&](const model::Ledger& ledger) {
-    const auto* entry = ledger.find(name.uid);
-    return entry != nullptr && entry->is_signed;
-  });
-  const bool vouched = !recorded.allocation.by_start && !recorded.issued_at.empty() &&
-                       (!is_signed || model::is_known_key(recorded.grant_key));
-  if (!as_watched || !vouched) return put_off(its);
-  const bool takes_back = cluster::must_be_taken_back(allocation, node);
-  const bool written =
-      send(its, *pod, recorded,
-           takes_back ? cluster::taken_back(allocation)
-                      : cluster::next_revision(allocation, its.pod->request, node));
-  if (takes_back && written) its.next_try = parts_.clock.now() + kAfterTakingBack;
+  // Whatever else stands there was not written by an extender, and is replaced.
+  const bool is_ours = recorded.issued_at == entry->issued_at && is_vouched(recorded, *entry);
+  const bool behind = is_ours && recorded.allocation.revision > allocation.revision;
+  if (!plan || plan->demand.gpu != its.pod->request || behind) return put_off(its);
+  switch (its.wanted) {
+    case Wanted::kNothing:
+      return;
+    case Wanted::kNext:
+      send(its, *pod, *entry, cluster::next_revision(allocation, its.pod->request, node));
+      return;
+    case Wanted::kFormer:
+      if (send(its, *pod, *entry, cluster::taken_back(allocation, node))) {
+        its.next_try = parts_.clock.now() + kAfterTakingBack;
+      }
+      return;
+    case Wanted::kRepeated:
+      if (is_ours && recorded.allocation.revision == allocation.revision &&
+          recorded.allocation.containers == allocation.containers) {
+        return put_off(its);
+      }
+      send(its, *pod, *entry, cluster::repeated(allocation, node));
+      return;
+  }
 }
 
 /// @returns whether it was written
-bool Resizer::send(Case& its, const kube::Pod& pod, const cluster::Recorded& recorded,
+bool Resizer::send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& entry,
                    const model::Allocation& next) {
   const std::string text = model::encode_signed({.pod_uid = next.pod_uid,
                                                  .node = next.node,
-                                                 .issued_at = recorded.issued_at,
+                                                 .issued_at = entry.issued_at,
                                                  .revision = next.revision,
                                                  .isolation = next.isolation,
                                                  .containers = next.containers,
                                                  .signature = {}},
                                                 *parts_.sign);
   const model::SignatureCheck& check = *parts_.check;
-  if (model::is_known_key(recorded.grant_key) && !model::is_known_key(check(text).key)) {
+  if (entry.is_signed && !model::is_known_key(check(text).key)) {
     note(its, cluster::Resize{ResizeState::kInfeasible, kNotSigned});
     put_off(its);
     return false;

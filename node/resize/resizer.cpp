@@ -23,11 +23,23 @@ constexpr std::chrono::milliseconds kAtLeast = 50ms;
 /// A process that compared with the larger limit just before has accounted its memory by then.
 constexpr std::chrono::milliseconds kSettling = 200ms;
 
+constexpr std::string_view kUnvouched =
+    "the pod's grant was changed by someone whose signature does not count here, which has no "
+    "effect";
+constexpr std::string_view kNoRevision =
+    "the pod's grant was changed, and is no revision of the one that its containers were started "
+    "by, so it has no effect; delete the pod, and create it with the new request";
+
 std::uint64_t bytes_of(Mebibytes amount) {
   return static_cast<std::uint64_t>(amount.count()) << 20U;
 }
 
 Error unknown(std::string why) { return fail(Errc::kUnavailable, std::move(why)); }
+
+bool is_earlier(const Claim& claim, int revision) {
+  const auto grant = model::decode_grant(claim.grant);
+  return grant && grant->revision < revision;
+}
 
 /// The revisions that a pod's containers have.
 struct Revisions {
@@ -135,9 +147,9 @@ void Resizer::wake() {
 
 void Resizer::look() {
   if (!parts_.pods.synced()) return;
-  const std::vector<Resize> due = find_due();
-  const Sight sight = read(due);
   Refusals refusals;
+  const std::vector<Resize> due = find_due(refusals);
+  const Sight sight = read(due);
   PodResizes former;
   PodResizes now;
   bool first = false;
@@ -160,24 +172,23 @@ void Resizer::look() {
   if (first || former != now) parts_.changed();
 }
 
-/// All claims of which the pod has a later revision that counts.
-std::vector<Resize> Resizer::find_due() {
+/// All claims of which the pod has a later revision that counts. Those that do not are refused.
+std::vector<Resize> Resizer::find_due(Refusals& refusals) const {
   std::vector<Resize> due;
-  std::map<std::string, std::string, std::less<>> unvouched;
   for (const JournalEntry& entry : parts_.journal.all()) {
     if (!entry.claim) continue;
     const LocalPodPtr pod = parts_.pods.find(entry.claim->pod_uid);
     if (!pod || !pod->grant || pod->grant->revision == 0) continue;
     auto resize = resize_of(entry, pod);
-    if (!resize) continue;
-    if (vouched_no_weaker(pod->grant_text, entry.claim->grant, *parts_.check)) {
+    if (resize && vouched_no_weaker(pod->grant_text, entry.claim->grant, *parts_.check)) {
       due.push_back(std::move(*resize));
-      continue;
+    } else if (resize || is_earlier(*entry.claim, pod->grant->revision)) {
+      refusals.try_emplace(
+          entry.claim->pod_uid,
+          Refusal{.why = ResizeRefusal::kOtherGrant,
+                  .sentence = std::string(resize ? kUnvouched : kNoRevision)});
     }
-    if (unvouched_[entry.name] != pod->grant_text) report_unvouched(*resize);
-    unvouched.emplace(entry.name, pod->grant_text);
   }
-  unvouched_ = std::move(unvouched);
   return due;
 }
 
@@ -414,14 +425,6 @@ void Resizer::report(const NodePod& pod, kube::EventNote::Type type, std::string
                                       .reason = std::move(reason),
                                       .action = "Resizing",
                                       .note = std::move(note)});
-}
-
-void Resizer::report_unvouched(const Resize& resize) {
-  const std::string note =
-      "the pod's grant was changed by someone whose signature does not count here, which has no "
-      "effect";
-  spdlog::warn("pod {}: {}", resize.pod->pod.full_name(), note);
-  report(resize.pod->pod, kube::EventNote::Type::kWarning, "ResizeRefused", note);
 }
 
 std::optional<PodResizes> Resizer::state() const {

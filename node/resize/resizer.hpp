@@ -55,8 +55,8 @@ struct PodResizes {
 /// Refused for what is in use is decided anew at each look. The other refusals of a revision are
 /// final, across restarts, too: the extender takes it back.
 ///
-/// What counts: a revision that model::revises() the claim's grant and vouched_no_weaker(). An
-/// older grant, or another one, has no effect.
+/// What counts: a revision that model::revises() the claim's grant and vouched_no_weaker(). Another
+/// later one is refused. An older grant has no effect.
 ///
 /// Threads: run() and look() on one, the rest from any. Holds Journal::lock_claims() while it
 /// decides and records, but not during calls of the driver or the runtime.
@@ -121,7 +121,7 @@ class Resizer {
   enum class Step { kWaits, kRefused, kApplied };
   using Refusals = std::map<std::string, Refusal, std::less<>>;  ///< by pod UID
 
-  [[nodiscard]] std::vector<Resize> find_due();
+  [[nodiscard]] std::vector<Resize> find_due(Refusals& refusals) const;
   Sight read(const std::vector<Resize>& due);
   [[nodiscard]] bool is_current(const Resize& resize) const;
   Step step(const Resize& resize, const Sight& sight, Refusal& refusal);
@@ -140,13 +140,11 @@ class Resizer {
               const Refusals& refusals);
   void report(const NodePod& pod, kube::EventNote::Type type, std::string reason,
               std::string note) const;
-  void report_unvouched(const Resize& resize);
 
   const Parts parts_;
   // Of run()'s thread.
   MemoryMeter meter_;
-  std::map<std::string, Lowered, std::less<>> lowered_;        ///< by allocation
-  std::map<std::string, std::string, std::less<>> unvouched_;  ///< reported texts by allocation
+  std::map<std::string, Lowered, std::less<>> lowered_;  ///< by allocation
 
   mutable std::mutex mutex_;
   std::condition_variable_any woken_;

@@ -102,6 +102,19 @@ TEST_F(RevisionTest, AnUnsignedOneKeepsItsCards) {
   EXPECT_EQ(used(), 500);
 }
 
+TEST_F(RevisionTest, AnUnsignedOneIsOfTheGrantThatWasSeenFirst) {
+  show(revised(0, 500));
+  PodText other = revised(1, 900);
+  std::string& grant = other.annotations["tangram.dev/gpu-grant"];
+  grant.replace(grant.find("2026-01"), 7, "2026-02");
+  show(other);
+  EXPECT_EQ(revision(), 0);
+  EXPECT_EQ(used(), 500);
+  EXPECT_EQ(rig_.entry("u1").issued_at, "2026-01-01T00:00:00Z");
+  show(revised(1, 700));
+  EXPECT_EQ(used(), 700);
+}
+
 TEST_F(RevisionTest, TheRevisionThatIsBeingWrittenStaysWhileTheWatchShowsTheOneBefore) {
   show(revised(0, 500));
   const auto next = *recorded_allocation(*kube::decode_pod(pod_json(revised(1, 700))), {})

@@ -472,5 +472,66 @@ TEST_F(PutBackTest, FromAnOlderAgentTheGrantIsAllThatIsKnown) {
   EXPECT_EQ(Started(rig_).rig.used("n"), MilliGpu(500));
 }
 
+TEST_F(PutBackTest, ARevisionThatWasReplacedBeforeTheAgentAppliedItIsWrittenAgain) {
+  const std::string text = model::encode(grant());
+  request("0.7");
+  look();
+  put_back(text);
+  EXPECT_EQ(state(), "InProgress");
+  EXPECT_EQ(grant().revision, 0);
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(granted(), 700);
+  EXPECT_EQ(writes(), 2U);
+  look();
+  EXPECT_EQ(writes(), 2U) << "that is the agent's turn";
+}
+
+/// Somebody changes the time in the grant, which nothing else tells apart.
+class ForgedTimeTest : public PutBackTest {
+ protected:
+  void forge() {
+    model::Grant forged = grant();
+    forged.issued_at = "2020-01-01T00:00:00Z";
+    put_back(model::encode(forged));
+  }
+  const std::string issued_at_ = grant().issued_at;
+};
+
+TEST_F(ForgedTimeTest, RevisionsHaveTheTimeThatWasSeenFirst) {
+  forge();
+  request("0.7");
+  look();
+  EXPECT_EQ(grant().revision, 1);
+  EXPECT_EQ(grant().issued_at, issued_at_);
+}
+
+TEST_F(ForgedTimeTest, ARevisionThatTheAgentRefusesForItIsWrittenAgain) {
+  request("0.7");
+  look();
+  forge();
+  refused(1, model::ResizeRefusal::kOtherGrant);
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(grant().issued_at, issued_at_);
+  applied(2);
+  EXPECT_EQ(state(), "");
+}
+
+TEST_F(ForgedTimeTest, IfItIsAllThatIsKnownTheResizeIsInfeasible) {
+  forge();
+  rig_.pods.change(kube::EventType::kDeleted, rig_.read("p"));  // what an extender forgets that ends
+  rig_.show("p");
+  request("0.7");
+  look();
+  EXPECT_EQ(grant().revision, 1);
+  refused(1, model::ResizeRefusal::kOtherGrant);
+  for (int i = 0; i < 5; ++i) look();
+  EXPECT_EQ(state(), "Infeasible");
+  EXPECT_EQ(writes(), 1U);
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_NE(told_[0].find("does not take its grant for a revision"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tangram::extender

@@ -183,6 +183,7 @@ struct ResizeRig {
 inline constexpr auto kInUse = model::ResizeRefusal::kInUse;
 inline constexpr auto kNoRoom = model::ResizeRefusal::kNoRoom;
 inline constexpr auto kCannotChange = model::ResizeRefusal::kCannotChange;
+inline constexpr auto kOtherGrant = model::ResizeRefusal::kOtherGrant;
 
 /// A share of GPU-1, recorded as one.
 inline model::GrantedCard share(std::int64_t mib, std::int64_t milli) {

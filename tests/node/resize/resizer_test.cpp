@@ -233,7 +233,7 @@ TEST_F(ResizerTest, AWholeCardIsNeverResized) {
   rig.run("a", ResizeRig::grant("a", 0, {whole}));
   rig.annotate("a", ResizeRig::grant("a", 1, {share(4096, 500)}));
   rig.look_twice();
-  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 0, {}}));
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 1, kOtherGrant}));
   EXPECT_EQ(rig.card_in_journal("a.main"), whole);
 }
 

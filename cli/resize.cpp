@@ -244,6 +244,10 @@ ResizeProgress progress_of(const kube::Pod& pod, const model::Grant& grant,
   if (!model::same_shape(request, grant.containers)) {
     return {ResizeStage::kInfeasible, "the pod requests other containers or cards than it has"};
   }
+  if (grant.former_refused &&
+      !model::asks_other_amounts(request, model::taken_back(grant.containers), &node)) {
+    return {ResizeStage::kInfeasible, sentence_of(model::ResizeRefusal::kCannotChange)};
+  }
   if (model::asks_other_amounts(request, grant.containers, &node)) return {ResizeStage::kProposed};
   if (grant.revision == 0) return {ResizeStage::kResized};
   const auto found = node.inventory->resizes.find(pod.uid);

@@ -66,6 +66,7 @@ Recorded recorded_allocation(const kube::Pod& pod, const model::SignatureCheck& 
   recorded.issued_at = std::move(reading.grant->issued_at);
   recorded.allocation.isolation = reading.grant->isolation;
   recorded.allocation.revision = reading.grant->revision;
+  recorded.allocation.former_refused = reading.grant->former_refused;
   recorded.allocation.containers = std::move(reading.grant->containers);
   recorded.allocation.labels = kept_labels(pod);
   return recorded;

@@ -121,6 +121,13 @@ bool is_outdated(const Allocation& allocation, const model::ResizeAnswer* answer
          });
 }
 
+/// Does the pod still request what was taken back for good?
+bool asks_what_was_refused(const Allocation& allocation, const model::GpuRequest& request,
+                           const NodeState& node) {
+  return allocation.former_refused && has_shape_of(request, allocation) &&
+         !asks_other_amounts(request, model::taken_back(allocation.containers), &node);
+}
+
 /// Of the pod's next revision. The agent may have refused another one of that number.
 int next_number(const Allocation& allocation, const NodeState& node) {
   const auto* answer = answer_of(*node.inventory, allocation.pod_uid);
@@ -169,6 +176,9 @@ std::string_view to_string(ResizeState state) {
 std::optional<Resize> resize_of(const Allocation& allocation, const model::GpuRequest* request,
                                 const NodeState& node) {
   if (allocation.containers.empty()) return std::nullopt;
+  if (request != nullptr && asks_what_was_refused(allocation, *request, node)) {
+    return Resize{ResizeState::kInfeasible, kCannotChange};
+  }
   const bool settled = is_settled(*node.inventory, allocation);
   const Resize pending = settled ? Resize{} : unsettled(allocation, node);
   // A revision that the agent may still apply is waited for.
@@ -188,19 +198,24 @@ Allocation next_revision(const Allocation& allocation, const model::GpuRequest& 
   Allocation next = allocation;
   next.containers = resized(request, allocation, node);
   next.revision = next_number(allocation, node);
+  next.former_refused = false;
   return next;
 }
 
 bool must_be_taken_back(const Allocation& allocation, const NodeState& node) {
   const auto* answer = answer_of(*node.inventory, allocation.pod_uid);
-  return answer != nullptr && answer->refused == allocation.revision &&
-         answer->why == model::ResizeRefusal::kNoRoom;
+  if (answer == nullptr || answer->refused != allocation.revision) return false;
+  return answer->why == model::ResizeRefusal::kNoRoom ||
+         (answer->why == model::ResizeRefusal::kCannotChange && !allocation.former_refused);
 }
 
 Allocation taken_back(const Allocation& allocation, const NodeState& node) {
   Allocation next = allocation;
   next.containers = model::taken_back(std::move(next.containers));
   next.revision = next_number(allocation, node);
+  const auto* answer = answer_of(*node.inventory, allocation.pod_uid);
+  next.former_refused =
+      answer != nullptr && answer->why == model::ResizeRefusal::kCannotChange;
   return next;
 }
 

@@ -65,8 +65,9 @@ struct Resize {
                                               const model::GpuRequest& request,
                                               const model::NodeState& node);
 
-/// Must the revision be taken back? The node's agent has refused it for good, because the card has
-/// no room for it beside what it has let start: another leader may have given that away.
+/// Must the revision be taken back? The node's agent has refused it for good: the card has no room
+/// for it beside what it has let start, which another leader may have given away, or the containers
+/// cannot be changed to it. The room comes back, and the latter is infeasible from then on.
 [[nodiscard]] bool must_be_taken_back(const model::Allocation& allocation,
                                       const model::NodeState& node);
 /// The revision that does.

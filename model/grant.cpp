@@ -148,6 +148,7 @@ std::string encode(const Grant& grant) {
       .member("node", grant.node)
       .member("issuedAt", grant.issued_at);
   if (grant.revision > 0) out.member("revision", grant.revision);
+  if (grant.former_refused) out.member("formerRefused", true);
   out.member("isolation", to_string(grant.isolation)).key("containers").begin_array();
   for (const ContainerGrant& container : grant.containers) write_container(out, container);
   out.end_array();
@@ -163,14 +164,17 @@ Result<Grant> decode_grant(std::string text) {
   const auto containers = [&](json::Reader&) {
     in.array([&] { add_container(in, grant.containers, read_container(in)); });
   };
+  const auto former_refused = [&](json::Reader&) { grant.former_refused = in.boolean(); };
   codec::object(in, {"version", "podUID", "node", "issuedAt", "isolation", "containers"}, "version",
                 codec::version_of(Grant::kVersion), "podUID", codec::into(grant.pod_uid), "node",
                 codec::into(grant.node), "issuedAt",
                 codec::text_into(grant.issued_at, kMaxTimestamp), "revision",
-                codec::into(grant.revision, 0, Grant::kMaxRevision), "isolation", isolation,
+                codec::into(grant.revision, 0, Grant::kMaxRevision), "formerRefused",
+                former_refused, "isolation", isolation,
                 "containers", containers, "sig", codec::text_into(grant.signature, kMaxSignature));
   if (grant.containers.empty()) in.fail("the grant has no containers");
   if (grant.revision == 0 && has_former(grant)) in.fail("former amounts without a revision");
+  if (grant.former_refused && !has_former(grant)) in.fail("formerRefused without former amounts");
   if (auto done = in.finish(); !done) {
     return fail(Errc::kInvalidArgument, "grant: " + done.error().message);
   }

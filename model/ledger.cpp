@@ -224,6 +224,7 @@ void Ledger::observe(AllocationPtr allocation, bool is_signed, std::string issue
       Allocation resized = *allocation;
       resized.containers = held->containers;
       resized.revision = held->revision;
+      resized.former_refused = held->former_refused;
       found->second.former = std::move(allocation);
       if (resized != *held) replace(found, std::make_shared<const Allocation>(std::move(resized)));
       return;

@@ -25,7 +25,7 @@ constexpr milliseconds kInterval{100};
 /// After a failure: doubling from the first to the second.
 constexpr milliseconds kFirstBackoff{200};
 constexpr milliseconds kMaxBackoff{30'000};
-/// Before it is tried again what a node's agent had no room for, and the ledger has.
+/// Before it is tried again what a node's agent had no room for, and the ledger has: at first.
 constexpr seconds kAfterTakingBack{10};
 /// An API server works on a request for 60 s at most.
 constexpr seconds kLateWrite{70};
@@ -85,6 +85,7 @@ void Resizer::follow() {
     if (is_new || its.pod->request != pod->request) {
       its.since = its.next_try = now;
       its.backoff = kFirstBackoff;
+      its.after_taking_back = kAfterTakingBack;
     }
     its.pod = pod;
     its.version = 0;
@@ -189,7 +190,8 @@ void Resizer::write(Case& its, const model::Allocation& allocation, const model:
       return;
     case Wanted::kFormer:
       if (send(its, *pod, *entry, cluster::taken_back(allocation, node))) {
-        its.next_try = parts_.clock.now() + kAfterTakingBack;
+        its.next_try = parts_.clock.now() + its.after_taking_back;
+        its.after_taking_back = std::min(its.after_taking_back * 2, kMaxBackoff);
       }
       return;
     case Wanted::kRepeated:
@@ -209,6 +211,7 @@ bool Resizer::send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& 
                                                  .node = next.node,
                                                  .issued_at = entry.issued_at,
                                                  .revision = next.revision,
+                                                 .former_refused = next.former_refused,
                                                  .isolation = next.isolation,
                                                  .containers = next.containers,
                                                  .signature = {}},

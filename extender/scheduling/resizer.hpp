@@ -103,6 +103,7 @@ class Resizer final : public prometheus::Collectable {
     std::uint64_t version = 0;  ///< of the node, when it was last looked at
     TimePoint next_try{};       ///< after a failure
     std::chrono::milliseconds backoff{};
+    std::chrono::milliseconds after_taking_back{};
     std::optional<cluster::Resize> resize;
     Wanted wanted = Wanted::kNothing;
     std::optional<Doubt> doubt;

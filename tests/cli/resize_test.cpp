@@ -215,6 +215,21 @@ TEST_F(ResizeTest, KnowsHowFarItIs) {
   EXPECT_EQ(progress(), (ResizeProgress{ResizeStage::kResized, ""}));
 }
 
+TEST_F(ResizeTest, ARequestThatWasTakenBackIsInfeasible) {
+  model::Grant back = model::decode_grant(annotation("gpu-grant")).value();
+  back.revision = 2;
+  back.former_refused = true;
+  model::GrantedCard& card = back.containers.front().cards.front();
+  card.former = model::CardAmounts{Mebibytes(20'480), MilliGpu(250), Mebibytes(20'480),
+                                   MilliGpu(250)};
+  annotate(kPod, "tangram.dev/gpu-grant", model::encode(back));
+  answer({.applied = 2, .refused = 0, .why = std::nullopt});
+  request({{"gpu-fraction", "0.25"}});
+  EXPECT_EQ(progress().stage, ResizeStage::kInfeasible);
+  request({{"gpu-fraction", "0.5"}});
+  EXPECT_EQ(progress(), (ResizeProgress{ResizeStage::kResized, ""}));
+}
+
 // ---- The wait.
 
 class AwaitResizeTest : public ::testing::Test {

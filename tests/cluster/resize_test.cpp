@@ -86,6 +86,36 @@ TEST_F(ResizeOfTest, SaysWhatTheAgentRefuses) {
   EXPECT_EQ(state(), "Proposed");
 }
 
+TEST_F(ResizeOfTest, WhatWasTakenBackForGoodIsInfeasibleUntilTheRequestChanges) {
+  ask(testing::fraction(700));
+  write();
+  answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kCannotChange});
+  ASSERT_TRUE(must_be_taken_back(pod_, now()));
+  pod_ = taken_back(pod_, now());
+  EXPECT_EQ(pod_.revision, 2);
+  EXPECT_EQ(pod_.containers[0].cards[0].compute, MilliGpu(500));
+  EXPECT_EQ(state(), "Infeasible") << "also until the agent has applied that";
+  answer({.applied = 2});
+  EXPECT_EQ(state(), "Infeasible");
+  EXPECT_NE(reason().find("cannot change the limits"), std::string::npos);
+  ask(testing::fraction(500));
+  EXPECT_EQ(state(), "none");
+  ask(testing::fraction(800));
+  EXPECT_EQ(state(), "Proposed");
+  write();
+  EXPECT_FALSE(pod_.former_refused);
+}
+
+TEST_F(ResizeOfTest, WhatTakesARevisionBackIsNotTakenBackItself) {
+  ask(testing::fraction(700));
+  write();
+  answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kCannotChange});
+  pod_ = taken_back(pod_, now());
+  answer({.applied = 0, .refused = 2, .why = model::ResizeRefusal::kCannotChange});
+  EXPECT_FALSE(must_be_taken_back(pod_, now()));
+  EXPECT_EQ(state(), "Infeasible");
+}
+
 TEST_F(ResizeOfTest, AGrantThatWasPutBackIsReplacedWhateverItsNumber) {
   ask(testing::fraction(500));
   const auto held = testing::granted("a", 700, 700).amounts();

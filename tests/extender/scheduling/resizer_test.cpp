@@ -236,6 +236,45 @@ TEST_F(ResizerTest, TakesBackWhatTheAgentHasNoRoomForAndTriesAgainLater) {
   EXPECT_EQ(granted(), 700);
 }
 
+TEST_F(ResizerTest, WaitsLongerAfterEveryTakeBack) {
+  request("0.7");
+  int revision = 0;
+  for (const auto wait : {10s, 20s, 30s, 30s}) {
+    look();
+    EXPECT_EQ(grant().revision, ++revision);
+    EXPECT_EQ(granted(), 700);
+    refused(revision, model::ResizeRefusal::kNoRoom);
+    look();
+    EXPECT_EQ(grant().revision, ++revision);
+    EXPECT_EQ(granted(), 500);
+    applied(revision);
+    clock().advance(wait - 2s);  // one has passed
+    look();
+    EXPECT_EQ(grant().revision, revision) << wait.count();
+  }
+  request("0.8");  // a new one is tried at once
+  look();
+  EXPECT_EQ(granted(), 800);
+}
+
+TEST_F(ResizerTest, TakesBackWhatCannotBeChangedOnce) {
+  request("0.7");
+  look();
+  refused(1, model::ResizeRefusal::kCannotChange);
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(granted(), 500);
+  applied(2);
+  EXPECT_EQ(used(), 500) << "the room is others' again";
+  for (int i = 0; i < 60; ++i) look();
+  EXPECT_EQ(writes(), 2U);
+  EXPECT_EQ(state(), "Infeasible");
+  EXPECT_EQ(told_.size(), 1U);
+  request("0.6");
+  look();
+  EXPECT_EQ(granted(), 600);
+}
+
 TEST_F(ResizerTest, SaysWhyItIsInfeasible) {
   annotate("p", R"({"tangram.dev/gpu-fraction":null,"tangram.dev/gpu-mem":"81Gi"})");
   look();

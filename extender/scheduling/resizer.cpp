@@ -64,7 +64,10 @@ void Resizer::look() {
   std::vector<Case*> in_order;
   for (auto& [uid, its] : cases_) in_order.push_back(&its);
   std::ranges::stable_sort(in_order, {}, &Case::since);
-  for (Case* its : in_order) advance(*its);
+  for (Case* its : in_order) {
+    advance(*its);
+    report(*its);
+  }
   std::array<std::uint64_t, cluster::kAllResizeStates.size()> states{};
   for (const auto& [uid, its] : cases_) {
     if (its.resize) ++states.at(static_cast<std::size_t>(its.resize->state));
@@ -110,8 +113,9 @@ void Resizer::advance(Case& its) {
   const model::NodeState& node = *found->node;
   const model::Allocation* const allocation = find_allocation(node, its.pod->pod.uid);
   its.wanted = Wanted::kNothing;
-  if (allocation == nullptr || allocation->terminating) return note(its, std::nullopt);
-  note(its, state_of(its, *allocation, node));
+  its.resize.reset();
+  if (allocation == nullptr || allocation->terminating) return;
+  its.resize = state_of(its, *allocation, node);
   if (!its.resize && cluster::has_all_it_requests(*allocation, its.pod->request, node)) {
     return parts_.pods.forget_resizable(its.pod);
   }
@@ -142,15 +146,19 @@ std::optional<cluster::Resize> Resizer::state_of(Case& its, const model::Allocat
                             keep_room(node, here->second, parts_.policies));
 }
 
-void Resizer::note(Case& its, std::optional<cluster::Resize> resize) {
-  if (its.resize == resize) return;
-  its.resize = resize;
-  if (!resize) return;
-  const bool deferred = resize->state == ResizeState::kDeferred;
-  if (!deferred && resize->state != ResizeState::kInfeasible) return;
+/// What becomes so while another replica leads, or none, is reported by the next one that does.
+void Resizer::report(Case& its) const {
+  if (its.resize == its.reported) return;
+  const bool deferred = its.resize && its.resize->state == ResizeState::kDeferred;
+  if (!deferred && !(its.resize && its.resize->state == ResizeState::kInfeasible)) {
+    its.reported.reset();
+    return;
+  }
+  if (!may_write()) return;
+  its.reported = its.resize;
   parts_.report(its.pod->pod, deferred ? "ResizeDeferred" : "ResizeInfeasible",
                 "the resize of the pod is " + std::string(deferred ? "deferred" : "infeasible") +
-                    ": " + std::string(resize->reason));
+                    ": " + std::string(its.resize->reason));
 }
 
 bool Resizer::may_write() const { return parts_.may_write(settings_.api_timeout); }
@@ -218,7 +226,7 @@ bool Resizer::send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& 
                                                 *parts_.sign);
   const model::SignatureCheck& check = *parts_.check;
   if (entry.is_signed && !model::is_known_key(check(text).key)) {
-    note(its, cluster::Resize{ResizeState::kInfeasible, kNotSigned});
+    its.resize = cluster::Resize{ResizeState::kInfeasible, kNotSigned};
     put_off(its);
     return false;
   }

@@ -65,7 +65,7 @@ class Resizer final : public prometheus::Collectable {
     Required<std::function<bool(std::chrono::milliseconds)>> may_write;
     Required<model::Signer> sign;           ///< of grants
     Required<model::SignatureCheck> check;  ///< of grants that are read
-    /// Reports to people about a pod; must not block.
+    /// Reports to people about a pod; must not block. Only a leader does.
     std::function<void(const cluster::PodName&, std::string_view reason,
                        const std::string& sentence)>
         report;
@@ -105,13 +105,14 @@ class Resizer final : public prometheus::Collectable {
     std::chrono::milliseconds backoff{};
     std::chrono::milliseconds after_taking_back{};
     std::optional<cluster::Resize> resize;
+    std::optional<cluster::Resize> reported;  ///< by this replica; nothing = it has ended since
     Wanted wanted = Wanted::kNothing;
     std::optional<Doubt> doubt;
   };
 
   void follow();
   void advance(Case& its);
-  void note(Case& its, std::optional<cluster::Resize> resize);
+  void report(Case& its) const;
   void write(Case& its, const model::Allocation& allocation, const model::NodeState& node);
   std::optional<cluster::Resize> state_of(Case& its, const model::Allocation& allocation,
                                           const model::NodeState& node);

@@ -198,6 +198,31 @@ TEST_F(ResizerTest, OnlyALeaderWrites) {
   EXPECT_EQ(granted(), 700);
 }
 
+TEST_F(ResizerTest, TheNextLeaderReportsOnceWhatIsSoThen) {
+  bind("q", "0.4");
+  rig_.may_write = false;
+  request("0.7");
+  look();
+  EXPECT_TRUE(told_.empty()) << "another one leads";
+  rig_.may_write = true;
+  look();
+  look();
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_NE(told_[0].find("ResizeDeferred"), std::string::npos);
+  rig_.may_write = false;
+  look();
+  rig_.may_write = true;
+  look();
+  EXPECT_EQ(told_.size(), 1U) << "it has said so itself";
+  rig_.may_write = false;
+  annotate("p", R"({"tangram.dev/gpu-count":"2"})");
+  look();
+  rig_.may_write = true;
+  look();
+  ASSERT_EQ(told_.size(), 2U);
+  EXPECT_NE(told_[1].find("ResizeInfeasible"), std::string::npos);
+}
+
 TEST_F(ResizerTest, APodThatChangedSinceIsReadAnew) {
   request("0.7");
   rig_.api.will_answer(kRevisionWrite, 409);

@@ -15,6 +15,9 @@ using model::NodeState;
 
 constexpr std::string_view kAgentsTurn = "the node's agent has not applied it yet";
 constexpr std::string_view kNoRoom = "its card has no room for it now";
+constexpr std::string_view kNoRoomForBoth =
+    "its card has no room for the former and the new amounts together, which both count until the "
+    "new ones are applied; first request less of what shrinks, and then more of what grows";
 constexpr std::string_view kCardAway = "its node does not list its card now";
 constexpr std::string_view kNoRoomThere =
     "its node has no room for it on the card beside the containers that it has started";
@@ -40,6 +43,19 @@ bool any_part(const Allocation& allocation, Predicate&& predicate) {
   return std::ranges::any_of(allocation.containers, [&](const model::ContainerGrant& container) {
     return std::ranges::any_of(container.cards, predicate);
   });
+}
+
+/// Does it take more of something, and less of something?
+bool shifts(const Allocation& next) {
+  const auto takes_more = [](const model::CardAmounts& a, const model::CardAmounts& b) {
+    return a.memory > b.memory || a.compute > b.compute;
+  };
+  return any_part(next, [&](const GrantedCard& part) {
+           return takes_more(part.amounts(), *part.former);
+         }) &&
+         any_part(next, [&](const GrantedCard& part) {
+           return takes_more(*part.former, part.amounts());
+         });
 }
 
 /// By MPS, whose limits are those of a process's start.
@@ -98,7 +114,9 @@ Resize wanted(const Allocation& allocation, const model::GpuRequest& request,
   }
   if (changes_what_mps_limits(next)) return {ResizeState::kInfeasible, kByMps};
   if (changes_what_the_driver_limits(next)) return {ResizeState::kInfeasible, kCannotChange};
-  if (model::card_without_room(node, next)) return {ResizeState::kDeferred, kNoRoom};
+  if (model::card_without_room(node, next)) {
+    return {ResizeState::kDeferred, shifts(next) ? kNoRoomForBoth : kNoRoom};
+  }
   return {ResizeState::kProposed, kAgentsTurn};
 }
 

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 namespace tangram::cluster {
 namespace {
 
@@ -38,7 +40,10 @@ class ResizeOfTest : public ::testing::Test {
   void write() { pod_ = next_revision(pod_, request_, now()); }
   void answer(model::ResizeAnswer answer) { node_.resizes[kUid] = answer; }
 
-  model::NodeState now() { return with_pod(testing::node(node_), pod_); }
+  model::NodeState now() {
+    const model::NodeState with_its = with_pod(testing::node(node_), pod_);
+    return other_ ? with_pod(with_its, *other_) : with_its;
+  }
   std::string state() {
     const auto resize = resize_of(pod_, &request_, now());
     return resize ? std::string(to_string(resize->state)) : "none";
@@ -48,6 +53,7 @@ class ResizeOfTest : public ::testing::Test {
   model::NodeInventory node_ = node();
   model::GpuRequest request_;
   Allocation pod_;
+  std::optional<Allocation> other_;  ///< on the same card
 };
 
 TEST_F(ResizeOfTest, GoesFromProposedToItsEnd) {
@@ -176,6 +182,20 @@ TEST_F(ResizeOfTest, WhatTheDriverLimitsCannotChangeInARunningContainer) {
   EXPECT_EQ(state(), "Infeasible");
   EXPECT_NE(reason().find("cannot change the limits"), std::string::npos);
   ask(with_compute(500, 400));
+  EXPECT_EQ(state(), "Proposed");
+}
+
+TEST_F(ResizeOfTest, SaysHowToMoveAmountsOnAFullCard) {
+  grant(with_compute(300, 700));
+  other_ = testing::allocation("other", "n", {testing::shared("a", 700, 300)});
+  other_->isolation = Isolation::kTimeSlice;
+  ask(with_compute(400, 700));
+  EXPECT_EQ(state(), "Deferred");
+  EXPECT_EQ(reason(), "its card has no room for it now");
+  ask(with_compute(400, 600));
+  EXPECT_EQ(state(), "Deferred");
+  EXPECT_NE(reason().find("first request less of what shrinks"), std::string::npos);
+  ask(with_compute(300, 600));
   EXPECT_EQ(state(), "Proposed");
 }
 

@@ -23,6 +23,11 @@ constexpr std::chrono::milliseconds kAtLeast = 50ms;
 /// A process that compared with the larger limit just before has accounted its memory by then.
 constexpr std::chrono::milliseconds kSettling = 200ms;
 
+/// Lines of the log about refusals, in the long run and at once: who may change a pod's annotations
+/// can cause one at each look. Events have limits of their own.
+constexpr std::chrono::seconds kRefusalLine{10};
+constexpr int kRefusalLines = 20;
+
 constexpr std::string_view kUnvouched =
     "the pod's grant was changed by someone whose signature does not count here, which has no "
     "effect";
@@ -116,6 +121,7 @@ std::vector<model::Card> cards_of(const CardsNow& now) {
 
 Resizer::Resizer(Parts parts)
     : parts_(std::move(parts)),
+      refusal_lines_(kRefusalLine, kRefusalLines, parts_.clock),
       meter_(parts_.source, parts_.processes, parts_.runtime, parts_.clock),
       now_{.answers = *parts_.previous, .released = {}} {}
 
@@ -410,7 +416,9 @@ void Resizer::report(const model::ResizeAnswers& former, const model::ResizeAnsw
     const LocalPodPtr pod = refused ? parts_.pods.find(uid) : nullptr;
     if (!pod) continue;
     const std::string& sentence = refusals.find(uid)->second.sentence;
-    spdlog::warn("pod {} is not resized: {}", pod->pod.full_name(), sentence);
+    if (refusal_lines_.reserve(std::chrono::nanoseconds(0))) {
+      spdlog::warn("pod {} is not resized: {}", pod->pod.full_name(), sentence);
+    }
     report(pod->pod, kube::EventNote::Type::kWarning, "ResizeRefused", sentence);
   }
 }

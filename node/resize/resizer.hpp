@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/required.hpp"
 #include "kube/event_series.hpp"
+#include "kube/rate_limiter.hpp"
 #include "model/resizes.hpp"
 #include "node/audit/memory_meter.hpp"
 #include "node/pods/pod_requests.hpp"
@@ -142,6 +143,7 @@ class Resizer {
               std::string note) const;
 
   const Parts parts_;
+  kube::RateLimiter refusal_lines_;  ///< of the log
   // Of run()'s thread.
   MemoryMeter meter_;
   std::map<std::string, Lowered, std::less<>> lowered_;  ///< by allocation

@@ -5,6 +5,7 @@
 #include "base/file.hpp"
 #include "kube/grant_keys.hpp"
 #include "tests/node/resize/resize_rig.hpp"
+#include "tests/testing/log_probe.hpp"
 
 #include <gtest/gtest.h>
 
@@ -75,6 +76,18 @@ TEST_F(ResizerTrustTest, AGrantThatIsNoRevisionOfTheFirstIsRefused) {
   rig.annotate("a", larger, by(extender));
   rig.look();
   EXPECT_EQ(rig.answer("a"), (ResizeAnswer{2, 0, {}}));
+}
+
+TEST_F(ResizerTrustTest, ManyRefusalsAreNotAllLogged) {
+  rig.run("a", first, "library", by(extender));
+  testing::LogProbe log("is not resized");
+  for (int revision = 1; revision <= 100; ++revision) {
+    rig.annotate("a", ResizeRig::grant("a", revision, {share(4096, 250)}));
+    rig.clock.advance(std::chrono::milliseconds(50));
+    rig.resizer->look();
+  }
+  EXPECT_EQ(rig.resizer->counts().refused[3], 100U);
+  EXPECT_EQ(log.lines().size(), 20U);
 }
 
 TEST_F(ResizerTrustTest, AnUnsignedGrantMayHaveAnUnsignedRevision) {

@@ -137,7 +137,7 @@ Result<void> check_shares(const model::GpuRequest& before, const model::GpuReque
 Result<Changes> plan_resize(const kube::Pod& pod, const ResizeOrder& order,
                             const model::RequestRules& rules) {
   if (auto good = check_resizable(pod); !good) return good.error();
-  const auto before = model::parse_request(pod.annotations, pod.containers, rules);
+  const auto before = model::parse_running_request(pod.annotations, pod.containers, rules);
   if (!before) {
     return fail(Errc::kConflict,
                 pod.full_name() +
@@ -245,10 +245,13 @@ ResizeProgress progress_of(const kube::Pod& pod, const model::Grant& grant,
     return {ResizeStage::kInfeasible, "the pod requests other containers or cards than it has"};
   }
   if (grant.former_refused &&
-      !model::asks_other_amounts(request, model::taken_back(grant.containers), &node)) {
+      !model::asks_other_amounts(request, model::taken_back(grant.containers), grant.max_burst,
+                                 &node)) {
     return {ResizeStage::kInfeasible, sentence_of(model::ResizeRefusal::kCannotChange)};
   }
-  if (model::asks_other_amounts(request, grant.containers, &node)) return {ResizeStage::kProposed};
+  if (model::asks_other_amounts(request, grant.containers, grant.max_burst, &node)) {
+    return {ResizeStage::kProposed};
+  }
   if (grant.revision == 0) return {ResizeStage::kResized};
   const auto found = node.inventory->resizes.find(pod.uid);
   if (found == node.inventory->resizes.end()) return {ResizeStage::kInProgress};
@@ -322,7 +325,7 @@ Result<ResizeProgress> read_resize_progress(kube::KubeApi& api, const std::strin
   if (auto good = check_resizable(*pod); !good) return good.error();
   const auto grant = model::decode_grant(pod->annotations.find(model::kGrantKey)->second);
   if (!grant) return fail(Errc::kConflict, pod->full_name() + ": " + grant.error().message);
-  const auto request = model::parse_request(pod->annotations, pod->containers, rules);
+  const auto request = model::parse_running_request(pod->annotations, pod->containers, rules);
   if (!request) return fail(Errc::kConflict, pod->full_name() + ": " + request.error().message);
   const auto node = read_node(api, pod->node);
   if (!node) return node.error();

@@ -307,6 +307,7 @@ void PodFeed::observe(model::Ledger& ledger, const Shown& now) const {
   kept.containers = former.containers;
   kept.revision = former.revision;
   kept.former_refused = former.former_refused;
+  kept.max_burst = former.max_burst;
   kept.labels = former.labels;
   kept.by_start = former.by_start;
   ledger.observe(std::make_shared<const model::Allocation>(std::move(kept)), before->is_signed,

@@ -143,7 +143,8 @@ bool is_outdated(const Allocation& allocation, const model::ResizeAnswer* answer
 bool asks_what_was_refused(const Allocation& allocation, const model::GpuRequest& request,
                            const NodeState& node) {
   return allocation.former_refused && has_shape_of(request, allocation) &&
-         !asks_other_amounts(request, model::taken_back(allocation.containers), &node);
+         !asks_other_amounts(request, model::taken_back(allocation.containers),
+                             allocation.max_burst, &node);
 }
 
 /// Of the pod's next revision. The agent may have refused another one of that number.
@@ -174,7 +175,7 @@ bool has_all_it_requests(const Allocation& allocation, const model::GpuRequest& 
   const auto is_away = [&](const GrantedCard& part) { return card_of(node, part) == nullptr; };
   return allocation.revision == 0 && answer_of(*node.inventory, allocation.pod_uid) == nullptr &&
          !any_part(allocation, is_away) && same_shape(request, allocation.containers) &&
-         !asks_other_amounts(request, allocation.containers, &node);
+         !asks_other_amounts(request, allocation.containers, allocation.max_burst, &node);
 }
 
 std::string_view to_string(ResizeState state) {
@@ -204,7 +205,7 @@ std::optional<Resize> resize_of(const Allocation& allocation, const model::GpuRe
   if (request != nullptr) {
     if (!has_shape_of(*request, allocation)) return Resize{ResizeState::kInfeasible, kOtherShape};
     if (is_outdated(allocation, answer_of(*node.inventory, allocation.pod_uid)) ||
-        asks_other_amounts(*request, allocation.containers, &node)) {
+        asks_other_amounts(*request, allocation.containers, allocation.max_burst, &node)) {
       return wanted(allocation, *request, node);
     }
   }
@@ -217,6 +218,7 @@ Allocation next_revision(const Allocation& allocation, const model::GpuRequest& 
   next.containers = resized(request, allocation, node);
   next.revision = next_number(allocation, node);
   next.former_refused = false;
+  next.max_burst = max_burst_of(request);
   return next;
 }
 

@@ -149,6 +149,7 @@ std::string encode(const Grant& grant) {
       .member("issuedAt", grant.issued_at);
   if (grant.revision > 0) out.member("revision", grant.revision);
   if (grant.former_refused) out.member("formerRefused", true);
+  if (grant.max_burst > 0) out.member("maxBurst", grant.max_burst);
   out.member("isolation", to_string(grant.isolation)).key("containers").begin_array();
   for (const ContainerGrant& container : grant.containers) write_container(out, container);
   out.end_array();
@@ -170,8 +171,9 @@ Result<Grant> decode_grant(std::string text) {
                 codec::into(grant.node), "issuedAt",
                 codec::text_into(grant.issued_at, kMaxTimestamp), "revision",
                 codec::into(grant.revision, 0, Grant::kMaxRevision), "formerRefused",
-                former_refused, "isolation", isolation,
-                "containers", containers, "sig", codec::text_into(grant.signature, kMaxSignature));
+                former_refused, "maxBurst", codec::into(grant.max_burst, 0, codec::kMilliPerCard),
+                "isolation", isolation, "containers", containers, "sig",
+                codec::text_into(grant.signature, kMaxSignature));
   if (grant.containers.empty()) in.fail("the grant has no containers");
   if (grant.revision == 0 && has_former(grant)) in.fail("former amounts without a revision");
   if (grant.former_refused && !has_former(grant)) in.fail("formerRefused without former amounts");

@@ -66,6 +66,7 @@ struct Grant {
   int revision = 0;       ///< 0 = as the pod was bound; grows with each resize
   /// It takes a revision back: the node's agent cannot change the containers to the former amounts.
   bool former_refused = false;
+  int max_burst = 0;  ///< of RequestRules, which the limits keep to
   Isolation isolation = Isolation::kNone;
   std::vector<ContainerGrant> containers;
   std::string signature;  ///< base64; empty = unsigned

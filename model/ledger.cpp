@@ -225,6 +225,7 @@ void Ledger::observe(AllocationPtr allocation, bool is_signed, std::string issue
       resized.containers = held->containers;
       resized.revision = held->revision;
       resized.former_refused = held->former_refused;
+      resized.max_burst = held->max_burst;
       found->second.former = std::move(allocation);
       if (resized != *held) replace(found, std::make_shared<const Allocation>(std::move(resized)));
       return;

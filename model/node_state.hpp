@@ -49,6 +49,7 @@ struct Allocation {
   std::vector<ContainerGrant> containers;  ///< empty = no card
   int revision = 0;                        ///< of its grant
   bool former_refused = false;             ///< as of its grant
+  int max_burst = 0;                       ///< as of its grant
   Labels labels = {};        ///< of pods with cards: disruption budgets select by them
   bool tentative = false;    ///< room set aside, not granted: Ledger::reserve()
   bool terminating = false;  ///< has a deletionTimestamp; keeps its allocation until it is gone

@@ -74,12 +74,13 @@ bool same_shape(const GpuRequest& request, const std::vector<ContainerGrant>& gr
 }
 
 bool asks_other_amounts(const GpuRequest& request, const std::vector<ContainerGrant>& granted,
-                        const NodeState* node) {
+                        int max_burst, const NodeState* node) {
   bool other = false;
   for_each_part(request, granted, [&](const ContainerRequest& asked, const GrantedCard& part) {
     other = other || asks_other(asked.share, part, card_of(node, part));
   });
-  return other;
+  if (!other || max_burst == max_burst_of(request)) return other;
+  return asks_other_amounts(with_max_burst(request, max_burst), granted, max_burst, node);
 }
 
 std::vector<ContainerGrant> resized(const GpuRequest& request, const Allocation& allocation,

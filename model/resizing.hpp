@@ -15,13 +15,15 @@ namespace tangram::model {
 [[nodiscard]] bool same_shape(const GpuRequest& request,
                               const std::vector<ContainerGrant>& granted);
 
-/// Does the request ask for other amounts than were granted? What follows from a card's size, as a
-/// fraction's memory does, counts only if it is far off: a card's size changes a little with its
-/// driver, which is no request.
-/// @param request  of the same shape
-/// @param node     null = not known: only what is requested in absolute terms is compared
+/// Does the request ask for other amounts than were granted? It does not if it asked for them by
+/// the max_burst that was in force then: a setting resizes no pod. What follows from a card's size,
+/// as a fraction's memory does, counts only if it is far off: a card's size changes a little with
+/// its driver, which is no request.
+/// @param request    of the same shape
+/// @param max_burst  as of the grant
+/// @param node       null = not known: only what is requested in absolute terms is compared
 [[nodiscard]] bool asks_other_amounts(const GpuRequest& request,
-                                      const std::vector<ContainerGrant>& granted,
+                                      const std::vector<ContainerGrant>& granted, int max_burst,
                                       const NodeState* node);
 
 /// The parts of the grant's next revision: what is requested now of the same cards. All that the

@@ -220,6 +220,7 @@ bool Resizer::send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& 
                                                  .issued_at = entry.issued_at,
                                                  .revision = next.revision,
                                                  .former_refused = next.former_refused,
+                                                 .max_burst = next.max_burst,
                                                  .isolation = next.isolation,
                                                  .containers = next.containers,
                                                  .signature = {}},

@@ -112,6 +112,16 @@ TEST(GrantTest, SaysThatTheFormerAmountsWereRefused) {
   EXPECT_EQ(*decode_grant(encode(grant)), grant);
 }
 
+TEST(GrantTest, SaysWhichBurstItsLimitsKeepTo) {
+  Grant grant = example();
+  EXPECT_EQ(encode(grant).find("maxBurst"), std::string::npos);
+  grant.max_burst = 4;
+  EXPECT_NE(encode(grant).find(R"("maxBurst":4,"isolation")"), std::string::npos);
+  EXPECT_EQ(*decode_grant(encode(grant)), grant);
+  grant.max_burst = 1001;
+  EXPECT_FALSE(decode_grant(encode(grant)));
+}
+
 TEST(GrantTest, ARevisionIsOfTheSameCards) {
   const Grant first = example();
   const auto later = [&](const std::function<void(Grant&)>& change) {

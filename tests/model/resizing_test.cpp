@@ -41,7 +41,7 @@ NodeState node_with(ResizeAnswer answer) {
 bool asks_other(const Share& now, const std::vector<ContainerGrant>& granted,
                 Mebibytes card = kCard) {
   const NodeState node = node_of(card);
-  return asks_other_amounts(request(now, static_cast<int>(granted[0].cards.size())), granted,
+  return asks_other_amounts(request(now, static_cast<int>(granted[0].cards.size())), granted, 0,
                             &node);
 }
 
@@ -60,7 +60,7 @@ TEST(ResizingTest, TheRequestThatWasGrantedAsksForNothing) {
         with_limit(memory(3000), 4000), with_limit(memory(3000), 1 << 20), testing::whole()}) {
     EXPECT_FALSE(asks_other(share, granted_for(share)));
     EXPECT_FALSE(asks_other(share, granted_for(share), Mebibytes(9'960)));  // another driver
-    EXPECT_FALSE(asks_other_amounts(request(share), granted_for(share), nullptr));
+    EXPECT_FALSE(asks_other_amounts(request(share), granted_for(share), 0, nullptr));
   }
 }
 
@@ -81,10 +81,29 @@ TEST(ResizingTest, ARemovedAmountAndAnotherFormCount) {
 }
 
 TEST(ResizingTest, WithoutTheCardOnlyWrittenAmountsAreCompared) {
-  EXPECT_TRUE(asks_other_amounts(request(memory(3001)), granted_for(memory(3000)), nullptr));
-  EXPECT_TRUE(asks_other_amounts(request(fraction(501)), granted_for(fraction(500)), nullptr));
+  EXPECT_TRUE(asks_other_amounts(request(memory(3001)), granted_for(memory(3000)), 0, nullptr));
+  EXPECT_TRUE(asks_other_amounts(request(fraction(501)), granted_for(fraction(500)), 0, nullptr));
   EXPECT_FALSE(asks_other_amounts(request(memory(3000)),
-                                  granted_for(with_compute(memory(3000), 700)), nullptr));
+                                  granted_for(with_compute(memory(3000), 700)), 0, nullptr));
+}
+
+TEST(ResizingTest, ASettingAsksForNothing) {
+  const NodeState node = node_of();
+  const auto by = [](int max_burst, std::int64_t limit) {
+    return with_max_burst(request(with_limit(memory(1000), limit)), max_burst);
+  };
+  const auto asks = [&](const GpuRequest& now, const GpuRequest& before) {
+    return asks_other_amounts(now, grants_of(before, node, {0}), max_burst_of(before), &node);
+  };
+  for (const int former : {0, 2, 4, 8}) {
+    for (const int now : {0, 2, 4, 8}) {
+      EXPECT_FALSE(asks(by(now, 6000), by(former, 6000))) << former << " to " << now;
+    }
+  }
+  EXPECT_TRUE(asks(by(4, 3000), by(2, 1500)));
+  EXPECT_FALSE(asks(by(2, 3000), by(2, 2500))) << "2000 by both";
+  // Of grants that do not say by what they were made.
+  EXPECT_FALSE(asks_other_amounts(by(2, 6000), grants_of(by(2, 6000), node, {0}), 0, &node));
 }
 
 TEST(ResizingTest, OnlyAmountsOfSharesCanChange) {

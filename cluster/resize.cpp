@@ -28,6 +28,9 @@ constexpr std::string_view kTooLarge =
 constexpr std::string_view kOtherShape =
     "only the amounts of shares can change, not the containers, the number of cards, or a whole "
     "card; delete the pod, and create it with the new request";
+constexpr std::string_view kNoRequest =
+    "its annotations are no valid request any more, so it keeps what it has; correct them, or "
+    "write what they said before";
 constexpr std::string_view kByMps =
     "MPS limits a process when it starts; delete the pod, and create it with the new request";
 constexpr std::string_view kCannotChange =
@@ -50,9 +53,9 @@ bool shifts(const Allocation& next) {
   const auto takes_more = [](const model::CardAmounts& a, const model::CardAmounts& b) {
     return a.memory > b.memory || a.compute > b.compute;
   };
-  return any_part(next, [&](const GrantedCard& part) {
-           return takes_more(part.amounts(), *part.former);
-         }) &&
+  return any_part(
+             next,
+             [&](const GrantedCard& part) { return takes_more(part.amounts(), *part.former); }) &&
          any_part(next, [&](const GrantedCard& part) {
            return takes_more(*part.former, part.amounts());
          });
@@ -139,6 +142,17 @@ bool is_outdated(const Allocation& allocation, const model::ResizeAnswer* answer
          });
 }
 
+/// How far the request is beyond what was granted; nothing = it asks for nothing else.
+std::optional<Resize> asked_of(const Allocation& allocation, const model::GpuRequest& request,
+                               const NodeState& node) {
+  if (!has_shape_of(request, allocation)) return Resize{ResizeState::kInfeasible, kOtherShape};
+  if (is_outdated(allocation, answer_of(*node.inventory, allocation.pod_uid)) ||
+      asks_other_amounts(request, allocation.containers, allocation.max_burst, &node)) {
+    return wanted(allocation, request, node);
+  }
+  return std::nullopt;
+}
+
 /// Does the pod still request what was taken back for good?
 bool asks_what_was_refused(const Allocation& allocation, const model::GpuRequest& request,
                            const NodeState& node) {
@@ -159,15 +173,21 @@ int next_number(const Allocation& allocation, const NodeState& node) {
 
 ResizablePodPtr resizable(const kube::Pod& pod, const Result<PodPlan>& plan,
                           const Recorded& recorded, const NodeState* node) {
-  const Allocation& granted = recorded.allocation;
-  if (pod.deleting || !plan || granted.containers.empty() || granted.by_start) return nullptr;
-  const model::GpuRequest& request = plan->demand.gpu;
-  if (node != nullptr && has_all_it_requests(granted, request, *node)) return nullptr;
+  const Allocation& shown = recorded.allocation;
+  if (pod.deleting || shown.by_start) return nullptr;
+  const bool is_granted = !shown.containers.empty();
+  const Allocation* const held = node == nullptr ? nullptr : node->find_allocation(pod.uid);
+  // Somebody may have removed the grant, which still counts.
+  if (!is_granted && (held == nullptr || held->containers.empty())) return nullptr;
+  const bool is_held = is_granted && (held == nullptr || held->revision == shown.revision);
+  if (is_held && plan && node != nullptr && has_all_it_requests(shown, plan->demand.gpu, *node)) {
+    return nullptr;
+  }
   return std::make_shared<ResizablePod>(
       ResizablePod{.pod = {pod.uid, pod.ns, pod.name},
                    .node = pod.node,
-                   .request = request,
-                   .revision = granted.revision});
+                   .request = plan ? std::optional(plan->demand.gpu) : std::nullopt,
+                   .revision = is_granted ? shown.revision : -1});
 }
 
 bool has_all_it_requests(const Allocation& allocation, const model::GpuRequest& request,
@@ -192,9 +212,11 @@ std::string_view to_string(ResizeState state) {
   return "Unknown";
 }
 
-std::optional<Resize> resize_of(const Allocation& allocation, const model::GpuRequest* request,
+std::optional<Resize> resize_of(const Allocation& allocation, const ResizablePod* pod,
                                 const NodeState& node) {
   if (allocation.containers.empty()) return std::nullopt;
+  const model::GpuRequest* const request =
+      pod != nullptr && pod->request ? &*pod->request : nullptr;
   if (request != nullptr && asks_what_was_refused(allocation, *request, node)) {
     return Resize{ResizeState::kInfeasible, kCannotChange};
   }
@@ -202,12 +224,9 @@ std::optional<Resize> resize_of(const Allocation& allocation, const model::GpuRe
   const Resize pending = settled ? Resize{} : unsettled(allocation, node);
   // A revision that the agent may still apply is waited for.
   if (!settled && pending.state == ResizeState::kInProgress) return pending;
+  if (pod != nullptr && request == nullptr) return Resize{ResizeState::kInfeasible, kNoRequest};
   if (request != nullptr) {
-    if (!has_shape_of(*request, allocation)) return Resize{ResizeState::kInfeasible, kOtherShape};
-    if (is_outdated(allocation, answer_of(*node.inventory, allocation.pod_uid)) ||
-        asks_other_amounts(*request, allocation.containers, allocation.max_burst, &node)) {
-      return wanted(allocation, *request, node);
-    }
+    if (auto asked = asked_of(allocation, *request, node)) return asked;
   }
   return settled ? std::nullopt : std::optional(pending);
 }
@@ -234,8 +253,7 @@ Allocation taken_back(const Allocation& allocation, const NodeState& node) {
   next.containers = model::taken_back(std::move(next.containers));
   next.revision = next_number(allocation, node);
   const auto* answer = answer_of(*node.inventory, allocation.pod_uid);
-  next.former_refused =
-      answer != nullptr && answer->why == model::ResizeRefusal::kCannotChange;
+  next.former_refused = answer != nullptr && answer->why == model::ResizeRefusal::kCannotChange;
   return next;
 }
 

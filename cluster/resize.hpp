@@ -14,18 +14,19 @@
 /// Kubernetes' in-place resize of CPU and memory (KEP 1287).
 namespace tangram::cluster {
 
-/// A bound pod that requests other amounts than it was granted, or whose grant has been revised.
+/// A bound pod that requests other amounts than it was granted, or whose grant has been revised, or
+/// whose annotations say neither any more.
 struct ResizablePod {
   PodName pod;
   std::string node;
-  model::GpuRequest request;
-  int revision = 0;  ///< of the grant that stands on the pod
+  std::optional<model::GpuRequest> request;  ///< nothing = its annotations are no valid request
+  int revision = 0;                          ///< of the grant that stands on the pod; -1 = none
 };
 using ResizablePodPtr = std::shared_ptr<const ResizablePod>;
 
 /// @param node  the pod's, or null if it is not known
-/// @returns null if the pod has what it requests, as far as is known for certain, has no good
-///          grant, or is being deleted
+/// @returns null if the pod has what it requests, as far as is known for certain, has never had a
+///          good grant, or is being deleted
 [[nodiscard]] ResizablePodPtr resizable(const kube::Pod& pod, const Result<PodPlan>& plan,
                                         const Recorded& recorded, const model::NodeState* node);
 
@@ -47,11 +48,11 @@ struct Resize {
 };
 
 /// How far the pod's resize is. Pure.
-/// @param request  what the pod requests now; null = what it was granted
-/// @param node     the allocation's
+/// @param pod   null = it requests what it was granted
+/// @param node  the allocation's
 /// @returns nothing if the pod has what it requests
 [[nodiscard]] std::optional<Resize> resize_of(const model::Allocation& allocation,
-                                              const model::GpuRequest* request,
+                                              const ResizablePod* pod,
                                               const model::NodeState& node);
 
 /// Has the pod, for certain, what it requests, by a grant that was never revised? Then nothing of

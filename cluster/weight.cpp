@@ -90,9 +90,11 @@ struct Heap {
   static std::size_t of(const Note& note) { return of(note.sentence); }
   static std::size_t of(const NotedPod& noted) { return of(noted.pod) + of(noted.notes); }
   static std::size_t of(const model::ContainerRequest& request) { return of(request.container); }
+  static std::size_t of(const model::GpuRequest& request) {
+    return of(request.containers) + of(request.models) + of(request.card_ids) + of(request.policy);
+  }
   static std::size_t of(const ResizablePod& pod) {
-    return of(pod.pod) + of(pod.node) + of(pod.request.containers) + of(pod.request.models) +
-           of(pod.request.card_ids) + of(pod.request.policy);
+    return of(pod.pod) + of(pod.node) + (pod.request ? of(*pod.request) : 0);
   }
   static std::size_t of(const UnstartedPod& pod) {
     return of(pod.pod) + of(pod.node) + of(pod.controller) + of(pod.issued_at) + of(pod.refusal);

@@ -23,6 +23,13 @@ std::optional<std::uint32_t> NodeState::card_index(std::string_view uuid) const 
   return std::nullopt;
 }
 
+const Allocation* NodeState::find_allocation(std::string_view pod_uid) const {
+  const auto found = std::lower_bound(
+      allocations.begin(), allocations.end(), pod_uid,
+      [](const AllocationPtr& each, std::string_view uid) { return each->pod_uid < uid; });
+  return found != allocations.end() && (*found)->pod_uid == pod_uid ? found->get() : nullptr;
+}
+
 namespace {
 
 /// What is not part of the make: cards of one model follow each other, so few names are compared.

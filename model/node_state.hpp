@@ -164,6 +164,8 @@ struct NodeState {
   [[nodiscard]] const CardMake& traits() const { return *make; }
   /// @returns nothing if the node does not list the card
   [[nodiscard]] std::optional<std::uint32_t> card_index(std::string_view uuid) const;
+  /// @returns null if the pod has none here
+  [[nodiscard]] const Allocation* find_allocation(std::string_view pod_uid) const;
   [[nodiscard]] MilliCpu free_cpu() const {
     return std::max(inventory->cpu - requested.cpu, MilliCpu{});
   }

@@ -40,13 +40,6 @@ bool is_vouched(const cluster::Recorded& recorded, const model::Ledger::Entry& e
          (!entry.is_signed || model::is_known_key(recorded.grant_key));
 }
 
-const model::Allocation* find_allocation(const model::NodeState& node, std::string_view uid) {
-  const auto found = std::ranges::lower_bound(
-      node.allocations, uid, {},
-      [](const model::AllocationPtr& each) -> std::string_view { return each->pod_uid; });
-  return found != node.allocations.end() && (*found)->pod_uid == uid ? found->get() : nullptr;
-}
-
 }  // namespace
 
 Resizer::Resizer(ResizerSettings settings, Parts parts)
@@ -111,12 +104,13 @@ void Resizer::advance(Case& its) {
   if (found->version == its.version && !is_due) return;
   its.version = found->version;
   const model::NodeState& node = *found->node;
-  const model::Allocation* const allocation = find_allocation(node, its.pod->pod.uid);
+  const model::Allocation* const allocation = node.find_allocation(its.pod->pod.uid);
   its.wanted = Wanted::kNothing;
   its.resize.reset();
   if (allocation == nullptr || allocation->terminating) return;
   its.resize = state_of(its, *allocation, node);
-  if (!its.resize && cluster::has_all_it_requests(*allocation, its.pod->request, node)) {
+  const auto& request = its.pod->request;
+  if (!its.resize && request && cluster::has_all_it_requests(*allocation, *request, node)) {
     return parts_.pods.forget_resizable(its.pod);
   }
   its.wanted = wanted_of(its, *allocation, node);
@@ -135,14 +129,14 @@ Resizer::Wanted Resizer::wanted_of(const Case& its, const model::Allocation& all
 /// Room of pods that preempted others and wait for it is not given away.
 std::optional<cluster::Resize> Resizer::state_of(Case& its, const model::Allocation& allocation,
                                                  const model::NodeState& node) {
-  auto resize = cluster::resize_of(allocation, &its.pod->request, node);
+  auto resize = cluster::resize_of(allocation, its.pod.get(), node);
   if (!resize || resize->state != ResizeState::kProposed) return resize;
   const auto nominated =
       nominated_above({parts_.pods, parts_.promises}, allocation.pod_uid, allocation.priority);
   const auto here = nominated.find(allocation.node);
   if (here == nominated.end()) return resize;
   its.version = 0;  // the nomination may end without a change of the node
-  return cluster::resize_of(allocation, &its.pod->request,
+  return cluster::resize_of(allocation, its.pod.get(),
                             keep_room(node, here->second, parts_.policies));
 }
 
@@ -189,27 +183,24 @@ void Resizer::write(Case& its, const model::Allocation& allocation, const model:
   // Whatever else stands there was not written by an extender, and is replaced.
   const bool is_ours = recorded.issued_at == entry->issued_at && is_vouched(recorded, *entry);
   const bool behind = is_ours && recorded.allocation.revision > allocation.revision;
-  if (!plan || plan->demand.gpu != its.pod->request || behind) return put_off(its);
-  switch (its.wanted) {
-    case Wanted::kNothing:
-      return;
-    case Wanted::kNext:
-      send(its, *pod, *entry, cluster::next_revision(allocation, its.pod->request, node));
-      return;
-    case Wanted::kFormer:
-      if (send(its, *pod, *entry, cluster::taken_back(allocation, node))) {
-        its.next_try = parts_.clock.now() + its.after_taking_back;
-        its.after_taking_back = std::min(its.after_taking_back * 2, kMaxBackoff);
-      }
-      return;
-    case Wanted::kRepeated:
-      if (is_ours && recorded.allocation.revision == allocation.revision &&
-          recorded.allocation.containers == allocation.containers) {
-        return put_off(its);
-      }
-      send(its, *pod, *entry, cluster::repeated(allocation, node));
-      return;
+  const bool stands = is_ours && recorded.allocation.revision == allocation.revision &&
+                      recorded.allocation.containers == allocation.containers;
+  const auto requested = plan ? std::optional(plan->demand.gpu) : std::nullopt;
+  if (requested != its.pod->request || behind || (its.wanted == Wanted::kRepeated && stands)) {
+    return put_off(its);
   }
+  const bool written = send(its, *pod, *entry, revision_for(its, allocation, node));
+  if (written && its.wanted == Wanted::kFormer) {
+    its.next_try = parts_.clock.now() + its.after_taking_back;
+    its.after_taking_back = std::min(its.after_taking_back * 2, kMaxBackoff);
+  }
+}
+
+model::Allocation Resizer::revision_for(const Case& its, const model::Allocation& allocation,
+                                        const model::NodeState& node) {
+  if (its.wanted == Wanted::kFormer) return cluster::taken_back(allocation, node);
+  if (its.wanted == Wanted::kRepeated) return cluster::repeated(allocation, node);
+  return cluster::next_revision(allocation, *its.pod->request, node);
 }
 
 /// @returns whether it was written
@@ -244,8 +235,7 @@ bool Resizer::send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& 
                                .uid = pod.uid,
                                .resource_version = pod.resource_version,
                                .annotation = std::string(model::kGrantAnnotation),
-                               .value = text},
-                    .revision = next.revision};
+                               .value = text}};
   ++doubts_;
   const auto written = try_to_write(its);
   if (written || written.error().code != Errc::kTimeout) end_doubt(its, written.has_value());
@@ -278,8 +268,8 @@ void Resizer::settle(Case& its) {
   if (gone) return end_doubt(its, false);
   if (!pod) return put_off(its);
   if (pod->resource_version != change.resource_version) {
-    const auto recorded = cluster::recorded_allocation(*pod, *parts_.check);
-    return end_doubt(its, recorded.allocation.revision == its.doubt->revision);
+    const auto grant = pod->annotations.find(model::kGrantKey);
+    return end_doubt(its, grant != pod->annotations.end() && grant->second == change.value);
   }
   if (may_write()) {
     if (try_to_write(its)) end_doubt(its, true);

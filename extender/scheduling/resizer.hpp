@@ -87,7 +87,6 @@ class Resizer final : public prometheus::Collectable {
   /// A write without an answer.
   struct Doubt {
     kube::PodAnnotation change;
-    int revision = 0;
     TimePoint sent{};  ///< last
   };
   /// What is to be written next.
@@ -118,6 +117,9 @@ class Resizer final : public prometheus::Collectable {
                                           const model::NodeState& node);
   [[nodiscard]] static Wanted wanted_of(const Case& its, const model::Allocation& allocation,
                                         const model::NodeState& node);
+  [[nodiscard]] static model::Allocation revision_for(const Case& its,
+                                                      const model::Allocation& allocation,
+                                                      const model::NodeState& node);
   [[nodiscard]] std::optional<model::Ledger::Entry> find_entry(const std::string& uid) const;
   bool send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& entry,
             const model::Allocation& next);

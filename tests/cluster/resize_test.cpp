@@ -45,10 +45,14 @@ class ResizeOfTest : public ::testing::Test {
     return other_ ? with_pod(with_its, *other_) : with_its;
   }
   std::string state() {
-    const auto resize = resize_of(pod_, &request_, now());
+    const auto resize = now_of();
     return resize ? std::string(to_string(resize->state)) : "none";
   }
-  std::string reason() { return std::string(resize_of(pod_, &request_, now())->reason); }
+  std::string reason() { return std::string(now_of()->reason); }
+  std::optional<Resize> now_of() {
+    const ResizablePod pod{.pod = {}, .node = "n", .request = request_, .revision = pod_.revision};
+    return resize_of(pod_, &pod, now());
+  }
 
   model::NodeInventory node_ = node();
   model::GpuRequest request_;
@@ -133,6 +137,17 @@ TEST_F(ResizeOfTest, AGrantThatWasPutBackIsReplacedWhateverItsNumber) {
     EXPECT_EQ(next.containers[0].cards[0].compute, MilliGpu(500));
     EXPECT_EQ(next.containers[0].cards[0].former, held);
   }
+}
+
+TEST_F(ResizeOfTest, WithoutAValidRequestItIsInfeasible) {
+  const ResizablePod unreadable{.pod = {}, .node = "n", .request = {}, .revision = 0};
+  const auto resize = resize_of(pod_, &unreadable, now());
+  ASSERT_TRUE(resize);
+  EXPECT_EQ(resize->state, ResizeState::kInfeasible);
+  EXPECT_NE(resize->reason.find("no valid request"), std::string_view::npos);
+  ask(testing::fraction(700));
+  write();
+  EXPECT_EQ(resize_of(pod_, &unreadable, now())->state, ResizeState::kInProgress);
 }
 
 TEST_F(ResizeOfTest, ACardThatIsAwayIsWaitedFor) {

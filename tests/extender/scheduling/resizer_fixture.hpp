@@ -75,8 +75,7 @@ class ResizerTest : public ::testing::Test {
     const auto cluster = rig_.ledger.snapshot();
     const auto pod = rig_.table.find_resizable(uid_);
     const auto entry = rig_.entry(uid_);
-    const auto resize =
-        cluster::resize_of(*entry.allocation, pod ? &pod->request : nullptr, *cluster->find("n"));
+    const auto resize = cluster::resize_of(*entry.allocation, pod.get(), *cluster->find("n"));
     return resize ? std::string(to_string(resize->state)) : "";
   }
   double results(const std::string& result) {

@@ -144,8 +144,7 @@ class World {
       const auto entry =
           extender_->ledger.apply([&](const model::Ledger& ledger) { return *ledger.find(uid); });
       const auto pod = extender_->table.find_resizable(uid);
-      const auto resize =
-          cluster::resize_of(*entry.allocation, pod ? &pod->request : nullptr, node);
+      const auto resize = cluster::resize_of(*entry.allocation, pod.get(), node);
       // An earlier grant may have been put back.
       const std::int64_t granted = std::max(
           entry.allocation->containers[0].cards[0].compute.count(), held_.at(uid).milli());

@@ -47,10 +47,10 @@ TEST_F(PutBackTest, AnEarlierLargerOneIsReplacedByALaterRevision) {
   ASSERT_NE(pod, nullptr);
   const auto allocation = after.rig.entry(uid_).allocation;
   EXPECT_EQ(allocation->revision, 0);
-  const auto resize = cluster::resize_of(*allocation, &pod->request, *cluster->find("n"));
+  const auto resize = cluster::resize_of(*allocation, pod.get(), *cluster->find("n"));
   ASSERT_TRUE(resize);
   EXPECT_EQ(resize->state, cluster::ResizeState::kProposed);
-  const auto next = cluster::next_revision(*allocation, pod->request, *cluster->find("n"));
+  const auto next = cluster::next_revision(*allocation, *pod->request, *cluster->find("n"));
   EXPECT_EQ(next.revision, 2);
   EXPECT_EQ(next.containers[0].cards[0].compute, MilliGpu(100));
 }
@@ -62,9 +62,8 @@ TEST_F(PutBackTest, AnEarlierSmallerOneHoldsWhatTheContainersAreHeldTo) {
   Started after(rig_);
   EXPECT_EQ(after.rig.entry(uid_).allocation->revision, 0);
   EXPECT_EQ(after.rig.used("n"), MilliGpu(900));
-  const std::string other =
-      after.rig.add_pod("other", {{"tangram.dev/gpu-fraction", "0.5"},
-                                  {"tangram.dev/gpu-isolation", "time-slice"}});
+  const std::string other = after.rig.add_pod(
+      "other", {{"tangram.dev/gpu-fraction", "0.5"}, {"tangram.dev/gpu-isolation", "time-slice"}});
   after.rig.show("other");
   EXPECT_NE(after.rig.bind("other", other, "n").error, "");
   EXPECT_EQ(after.rig.used("n"), MilliGpu(900));
@@ -125,7 +124,8 @@ TEST_F(ForgedTimeTest, ARevisionThatTheAgentRefusesForItIsWrittenAgain) {
 
 TEST_F(ForgedTimeTest, IfItIsAllThatIsKnownTheResizeIsInfeasible) {
   forge();
-  rig_.pods.change(kube::EventType::kDeleted, rig_.read("p"));  // what an extender forgets that ends
+  rig_.pods.change(kube::EventType::kDeleted,
+                   rig_.read("p"));  // what an extender forgets that ends
   rig_.show("p");
   request("0.7");
   look();
@@ -136,6 +136,33 @@ TEST_F(ForgedTimeTest, IfItIsAllThatIsKnownTheResizeIsInfeasible) {
   EXPECT_EQ(writes(), 1U);
   ASSERT_EQ(told_.size(), 1U);
   EXPECT_NE(told_[0].find("does not take its grant for a revision"), std::string::npos);
+}
+
+TEST_F(PutBackTest, ARequestThatIsWithdrawnWithTheGrantKeepsNothing) {
+  const std::string text = model::encode(grant());
+  request("0.7");
+  look();
+  put_back(text);
+  request("0.5");
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  applied(2);
+  look();
+  EXPECT_EQ(grant().revision, 3);
+  EXPECT_EQ(granted(), 500);
+  applied(3);
+  EXPECT_EQ(used(), 500);
+  EXPECT_EQ(state(), "");
+}
+
+TEST_F(PutBackTest, ARevisionThatWasRemovedBeforeTheAgentAppliedItIsWrittenAgain) {
+  request("0.7");
+  look();
+  annotate("p", R"({"tangram.dev/gpu-grant":null})");
+  EXPECT_EQ(state(), "InProgress");
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(granted(), 700);
 }
 
 }  // namespace

@@ -176,6 +176,27 @@ TEST_F(ResizerTest, TakesBackWhatCannotBeChangedOnce) {
   EXPECT_EQ(granted(), 600);
 }
 
+TEST_F(ResizerTest, TakesBackAlsoWhenTheRequestIsNoLongerValid) {
+  request("0.7");
+  look();
+  request("much");
+  look();
+  EXPECT_EQ(state(), "InProgress");
+  refused(1, model::ResizeRefusal::kNoRoom);
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(granted(), 500);
+  applied(2);
+  EXPECT_EQ(used(), 500);
+  look();
+  EXPECT_EQ(state(), "Infeasible");
+  ASSERT_FALSE(told_.empty());
+  EXPECT_NE(told_.back().find("no valid request"), std::string::npos);
+  request("0.6");
+  look();
+  EXPECT_EQ(granted(), 600);
+}
+
 TEST_F(ResizerTest, SaysWhyItIsInfeasible) {
   annotate("p", R"({"tangram.dev/gpu-fraction":null,"tangram.dev/gpu-mem":"81Gi"})");
   look();

@@ -11,8 +11,9 @@
 #include <set>
 #include <string>
 
-/// Random resizes, binds, ends, lost answers, grants that are put back, and restarts of the extender
-/// and the node's agent, over an API server in memory. The agent is written here in the simplest way that can be right.
+/// Random resizes, binds, ends, lost answers, grants that are put back, and restarts of the
+/// extender and the node's agent, over an API server in memory. The agent is written here in the
+/// simplest way that can be right.
 ///
 /// TANGRAM_SEED=n begins with another seed; a failure prints what to set to see it again.
 namespace tangram::extender {
@@ -36,20 +37,8 @@ struct Extender {
 
   void look_at_nodes() { testing::send_list(nodes, list("/api/v1/nodes")); }
   void look_at_pods() { testing::send_list(pods, list("/api/v1/pods")); }
-  std::vector<std::string> list(const std::string& path) const {
-    const std::string text = api.call(testing::get_request(path))->body;
-    std::string copy = text;
-    json::Reader in(copy);
-    std::vector<std::string> items;
-    in.object([&](std::string_view key) {
-      if (key != "items") return in.skip();
-      in.array([&] {
-        const auto span = in.span();
-        items.push_back(text.substr(span.begin, span.end - span.begin));
-        in.skip();
-      });
-    });
-    return items;
+  [[nodiscard]] std::vector<std::string> list(const std::string& path) const {
+    return testing::items_of(api.call(testing::get_request(path))->body);
   }
 
   kube::LocalApi& api;
@@ -146,8 +135,8 @@ class World {
       const auto pod = extender_->table.find_resizable(uid);
       const auto resize = cluster::resize_of(*entry.allocation, pod.get(), node);
       // An earlier grant may have been put back.
-      const std::int64_t granted = std::max(
-          entry.allocation->containers[0].cards[0].compute.count(), held_.at(uid).milli());
+      const std::int64_t granted =
+          std::max(entry.allocation->containers[0].cards[0].compute.count(), held_.at(uid).milli());
       if (!resize) {
         EXPECT_EQ(held_.at(uid).milli(), wanted) << name;
         EXPECT_EQ(held_.at(uid).revision, entry.allocation->revision) << name;

@@ -46,71 +46,6 @@ bool is_earlier(const Claim& claim, int revision) {
   return grant && grant->revision < revision;
 }
 
-/// The revisions that a pod's containers have.
-struct Revisions {
-  int least = 0;
-  int most = 0;
-};
-/// By UID, of pods that have started.
-std::map<std::string, Revisions, std::less<>> started_revisions(
-    const std::vector<JournalEntry>& journal) {
-  std::map<std::string, Revisions, std::less<>> started;
-  for (const JournalEntry& entry : journal) {
-    if (!entry.claim) continue;
-    const auto grant = model::decode_grant(entry.claim->grant);
-    const int revision = grant ? grant->revision : 0;
-    Revisions& of_pod =
-        started.try_emplace(entry.claim->pod_uid, Revisions{.least = revision, .most = revision})
-            .first->second;
-    of_pod.least = std::min(of_pod.least, revision);
-    of_pod.most = std::max(of_pod.most, revision);
-  }
-  return started;
-}
-
-/// What each pod has of its cards, by UID.
-std::map<std::string, CardRequests, std::less<>> amounts_of(const std::vector<CardClaim>& claims) {
-  std::map<std::string, CardRequests, std::less<>> amounts;
-  for (const CardClaim& claim : claims) {
-    CardRequests& sum = amounts[claim.pod_uid];
-    for (const model::GrantedCard& card : claim.container.cards) {
-      sum = sum + CardRequests{.milli = card.compute, .memory = card.memory};
-    }
-  }
-  return amounts;
-}
-
-/// What started containers of each pod are held to, by UID.
-std::map<std::string, model::HeldAmounts, std::less<>> held_amounts(
-    const std::vector<CardClaim>& claims) {
-  std::map<std::string, model::HeldAmounts, std::less<>> held;
-  for (const CardClaim& claim : claims) {
-    if (!claim.admitted) continue;
-    for (const model::GrantedCard& card : claim.container.cards) {
-      held[claim.pod_uid][claim.container.container][card.uuid] = card.amounts();
-    }
-  }
-  return held;
-}
-
-CardRequests beyond(const CardRequests& requested, const CardRequests& had) {
-  return {.milli = std::max(requested.milli - had.milli, MilliGpu{}),
-          .memory = std::max(requested.memory - had.memory, Mebibytes{})};
-}
-
-int applied_in(const model::ResizeAnswers& answers, std::string_view pod_uid) {
-  const auto found = answers.find(pod_uid);
-  return found == answers.end() ? 0 : found->second.applied;
-}
-
-/// Of pods that have not started there may be any number: whoever creates a pod may name its node.
-void add_bounded(model::ResizeAnswers& started, const model::ResizeAnswers& not_started) {
-  for (const auto& [uid, answer] : not_started) {
-    if (started.size() < model::kMaxResizeAnswers) started.emplace(uid, answer);
-  }
-  while (started.size() > model::kMaxResizeAnswers) started.erase(std::prev(started.end()));
-}
-
 std::vector<model::Card> cards_of(const CardsNow& now) {
   std::vector<model::Card> cards;
   for (const InstalledCard& card : now.inventory.cards) cards.push_back(card.card);
@@ -153,7 +88,7 @@ void Resizer::wake() {
 
 void Resizer::look() {
   if (!parts_.pods.synced()) return;
-  Refusals refusals;
+  ResizesRefused refusals;
   const std::vector<Resize> due = find_due(refusals);
   const Sight sight = read(due);
   PodResizes former;
@@ -162,14 +97,14 @@ void Resizer::look() {
   {
     const auto claims = parts_.journal.lock_claims();
     for (const Resize& resize : due) {
-      Refusal refusal;
+      ResizeRefused refusal;
       if (!is_current(resize) || step(resize, sight, refusal) != Step::kRefused) continue;
-      Refusal& of_pod = refusals.try_emplace(resize.claim.pod_uid, refusal).first->second;
+      ResizeRefused& of_pod = refusals.try_emplace(resize.claim.pod_uid, refusal).first->second;
       // The extender takes a revision back for the others.
       if (of_pod.why == ResizeRefusal::kInUse) of_pod = std::move(refusal);
     }
     put_back_all_but(due);
-    now = answer(refusals);
+    now = pod_resizes(parts_.pods, parts_.journal, refusals, published());
     const std::lock_guard lock(mutex_);
     former = std::exchange(now_, now);
     first = !std::exchange(looked_, true);
@@ -179,7 +114,7 @@ void Resizer::look() {
 }
 
 /// All claims of which the pod has a later revision that counts. Those that do not are refused.
-std::vector<Resize> Resizer::find_due(Refusals& refusals) const {
+std::vector<Resize> Resizer::find_due(ResizesRefused& refusals) const {
   std::vector<Resize> due;
   for (const JournalEntry& entry : parts_.journal.all()) {
     if (!entry.claim) continue;
@@ -191,8 +126,8 @@ std::vector<Resize> Resizer::find_due(Refusals& refusals) const {
     } else if (resize || is_earlier(*entry.claim, pod->grant->revision)) {
       refusals.try_emplace(
           entry.claim->pod_uid,
-          Refusal{.why = ResizeRefusal::kOtherGrant,
-                  .sentence = std::string(resize ? kUnvouched : kNoRevision)});
+          ResizeRefused{.why = ResizeRefusal::kOtherGrant,
+                        .sentence = std::string(resize ? kUnvouched : kNoRevision)});
     }
   }
   return due;
@@ -227,7 +162,7 @@ bool Resizer::is_current(const Resize& resize) const {
   return entry && entry->claim == resize.claim && pod && pod->grant_text == resize.pod->grant_text;
 }
 
-Resizer::Step Resizer::step(const Resize& resize, const Sight& sight, Refusal& refusal) {
+Resizer::Step Resizer::step(const Resize& resize, const Sight& sight, ResizeRefused& refusal) {
   if (auto final = final_refusal(resize)) {
     refusal = std::move(*final);
     return Step::kRefused;
@@ -246,9 +181,9 @@ Resizer::Step Resizer::step(const Resize& resize, const Sight& sight, Refusal& r
   return Step::kRefused;
 }
 
-std::optional<Resizer::Refusal> Resizer::final_refusal(const Resize& resize) const {
+std::optional<ResizeRefused> Resizer::final_refusal(const Resize& resize) const {
   if (auto why = cannot_change(resize)) {
-    return Refusal{.why = ResizeRefusal::kCannotChange, .sentence = std::move(*why)};
+    return ResizeRefused{.why = ResizeRefusal::kCannotChange, .sentence = std::move(*why)};
   }
   const std::lock_guard lock(mutex_);
   const auto found = now_.answers.find(resize.claim.pod_uid);
@@ -256,7 +191,7 @@ std::optional<Resizer::Refusal> Resizer::final_refusal(const Resize& resize) con
       found->second.why != ResizeRefusal::kNoRoom) {
     return std::nullopt;
   }
-  return Refusal{.why = ResizeRefusal::kNoRoom, .sentence = ""};
+  return ResizeRefused{.why = ResizeRefusal::kNoRoom, .sentence = ""};
 }
 
 Result<void> Resizer::check_room(const Resize& resize, const Sight& sight) const {
@@ -369,39 +304,8 @@ void Resizer::put_back_all_but(const std::vector<Resize>& due) {
   for (const std::string& name : names) put_back(name);
 }
 
-PodResizes Resizer::answer(const Refusals& refusals) const {
-  const model::ResizeAnswers before = published();
-  const auto revisions = started_revisions(parts_.journal.all());
-  const auto claims = claims_of_present(parts_.pods, parts_.journal);
-  auto amounts = amounts_of(claims);
-  auto held = held_amounts(claims);
-  PodResizes now;
-  model::ResizeAnswers not_started;
-  for (const LocalPodPtr& pod : parts_.pods.all()) {
-    const std::string& uid = pod->pod.uid;
-    const int revision = pod->grant ? pod->grant->revision : 0;
-    const auto claimed = revisions.find(uid);
-    const bool started = claimed != revisions.end();
-    const int applied =
-        started ? claimed->second.least : std::max(revision, applied_in(before, uid));
-    if (std::max(revision, started ? claimed->second.most : applied) == 0) continue;
-    model::ResizeAnswer answer{
-        .applied = applied, .refused = 0, .why = {}, .held = std::move(held[uid])};
-    const auto refused = refusals.find(uid);
-    if (refused != refusals.end() && revision > applied) {
-      answer.refused = revision;
-      answer.why = refused->second.why;
-    }
-    if (applied > 0) now.released = now.released + beyond(pod->requests, amounts[uid]);
-    (started ? now.answers : not_started).emplace(uid, std::move(answer));
-  }
-  add_bounded(now.answers, not_started);
-  keep_to_size(now.answers);
-  return now;
-}
-
 void Resizer::report(const model::ResizeAnswers& former, const model::ResizeAnswers& now,
-                     const Refusals& refusals) {
+                     const ResizesRefused& refusals) {
   for (const auto& [uid, answer] : now) {
     const auto found = former.find(uid);
     const model::ResizeAnswer before =

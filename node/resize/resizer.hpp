@@ -7,6 +7,7 @@
 #include "model/resizes.hpp"
 #include "node/audit/memory_meter.hpp"
 #include "node/pods/pod_requests.hpp"
+#include "node/resize/pod_resizes.hpp"
 #include "node/resize/resize_check.hpp"
 
 #include <array>
@@ -23,15 +24,6 @@
 #include <vector>
 
 namespace tangram::node {
-
-/// What the Node says of pods whose grant was revised.
-struct PodResizes {
-  model::ResizeAnswers answers;
-  /// What the pods' resources request beyond what they have: Kubernetes cannot change those
-  /// requests in a running pod.
-  CardRequests released;
-  friend bool operator==(const PodResizes&, const PodResizes&) = default;
-};
 
 /// Holds running containers to later revisions of their pods' grants, and answers for each pod how
 /// far it has come.
@@ -110,23 +102,18 @@ class Resizer {
     std::map<std::string, std::vector<MemoryUse>> uses;  ///< as once all is applied; by card
     Result<std::vector<OrphanedMemory>> orphaned;
   };
-  struct Refusal {
-    model::ResizeRefusal why = model::ResizeRefusal::kInUse;
-    std::string sentence;
-  };
   /// Of an allocation whose smaller limits are in force and not recorded.
   struct Lowered {
     std::string grant;  ///< that they are of
     TimePoint since;
   };
   enum class Step { kWaits, kRefused, kApplied };
-  using Refusals = std::map<std::string, Refusal, std::less<>>;  ///< by pod UID
 
-  [[nodiscard]] std::vector<Resize> find_due(Refusals& refusals) const;
+  [[nodiscard]] std::vector<Resize> find_due(ResizesRefused& refusals) const;
   Sight read(const std::vector<Resize>& due);
   [[nodiscard]] bool is_current(const Resize& resize) const;
-  Step step(const Resize& resize, const Sight& sight, Refusal& refusal);
-  [[nodiscard]] std::optional<Refusal> final_refusal(const Resize& resize) const;
+  Step step(const Resize& resize, const Sight& sight, ResizeRefused& refusal);
+  [[nodiscard]] std::optional<ResizeRefused> final_refusal(const Resize& resize) const;
   [[nodiscard]] Result<void> check_room(const Resize& resize, const Sight& sight) const;
   [[nodiscard]] Result<void> check_use(const Resize& resize, const Sight& sight) const;
   bool lower(const Resize& resize, const Sight& sight);
@@ -136,9 +123,8 @@ class Resizer {
   void put_back(const std::string& allocation);
   void put_back_all_but(const std::vector<Resize>& due);
   [[nodiscard]] model::ResizeAnswers published() const;
-  [[nodiscard]] PodResizes answer(const Refusals& refusals) const;
   void report(const model::ResizeAnswers& former, const model::ResizeAnswers& now,
-              const Refusals& refusals);
+              const ResizesRefused& refusals);
   void report(const NodePod& pod, kube::EventNote::Type type, std::string reason,
               std::string note) const;
 

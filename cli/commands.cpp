@@ -71,8 +71,8 @@ Result<CommandResult> resize_result(Output output, const std::string& pod,
                                     const std::optional<ResizeProgress>& progress) {
   // Infeasible is an answer; a resize that is still under way is none.
   int exit = kDone;
-  if (progress && progress->stage == ResizeStage::kInfeasible) exit = kNo;
-  if (progress && progress->stage != ResizeStage::kResized && exit == kDone) exit = kFailed;
+  if (progress && progress->state == cluster::ResizeState::kInfeasible) exit = kNo;
+  if (progress && progress->state && exit == kDone) exit = kFailed;
   if (!for_programs(output)) {
     return CommandResult{one_line(progress ? outcome_text(pod, *progress) : requested) + "\n",
                          exit};
@@ -80,7 +80,7 @@ Result<CommandResult> resize_result(Output output, const std::string& pod,
   std::string json;
   json::Writer out(json);
   out.begin_object().member("pod", pod).member("done", requested);
-  if (progress) out.member("state", to_string(progress->stage)).member("reason", progress->reason);
+  if (progress) out.member("state", state_name(*progress)).member("reason", progress->reason);
   out.end_object();
   return document(output, std::move(json), exit);
 }
@@ -300,9 +300,8 @@ std::optional<ResizeProgress> Commands::explained_resize(const PodAt& pod) {
   if (!text) return std::nullopt;
   const auto view = read_explain_view(std::move(*text));
   if (!view) return std::nullopt;
-  for (const ResizeStage stage : {ResizeStage::kProposed, ResizeStage::kInProgress,
-                                  ResizeStage::kDeferred, ResizeStage::kInfeasible}) {
-    if (view->resize_state == to_string(stage)) return ResizeProgress{stage, view->resize_reason};
+  for (const cluster::ResizeState state : cluster::kAllResizeStates) {
+    if (view->resize_state == to_string(state)) return ResizeProgress{state, view->resize_reason};
   }
   return std::nullopt;
 }

@@ -20,8 +20,7 @@ std::string resize_state(const GpuPod& gpu, const Cluster& cluster) {
   const model::NodeState* const node = snapshot->find(gpu.pod.node);
   if (node == nullptr) return "";
   const auto resizable = cluster.table().find_resizable(gpu.pod.uid);
-  const auto resize =
-      cluster::resize_of(gpu.recorded.allocation, resizable ? &resizable->request : nullptr, *node);
+  const auto resize = cluster::resize_of(gpu.recorded.allocation, resizable.get(), *node);
   return resize ? std::string(to_string(resize->state)) : "";
 }
 

@@ -24,6 +24,8 @@ namespace tangram::cli {
 
 namespace {
 
+using cluster::ResizeState;
+
 /// Kubelet writes the pod's status too, when its containers change.
 constexpr int kMaxTries = 5;
 constexpr std::chrono::milliseconds kPatience{10'000};
@@ -137,7 +139,7 @@ Result<void> check_shares(const model::GpuRequest& before, const model::GpuReque
 Result<Changes> plan_resize(const kube::Pod& pod, const ResizeOrder& order,
                             const model::RequestRules& rules) {
   if (auto good = check_resizable(pod); !good) return good.error();
-  const auto before = model::parse_request(pod.annotations, pod.containers, rules);
+  const auto before = model::parse_running_request(pod.annotations, pod.containers, rules);
   if (!before) {
     return fail(Errc::kConflict,
                 pod.full_name() +
@@ -209,6 +211,9 @@ std::string sentence_of(model::ResizeRefusal why) {
     case model::ResizeRefusal::kCannotChange:
       return "the limits of a running process cannot change by the means that enforces them; "
              "create the pod again with the new request";
+    case model::ResizeRefusal::kOtherGrant:
+      return "the grant on the pod is no revision of the one that its containers were started by; "
+             "create the pod again with the new request";
   }
   return "";
 }
@@ -239,47 +244,53 @@ Result<model::NodeState> read_node(kube::KubeApi& api, const std::string& name) 
 ResizeProgress progress_of(const kube::Pod& pod, const model::Grant& grant,
                            const model::GpuRequest& request, const model::NodeState& node) {
   if (!model::same_shape(request, grant.containers)) {
-    return {ResizeStage::kInfeasible, "the pod requests other containers or cards than it has"};
+    return {ResizeState::kInfeasible, "the pod requests other containers or cards than it has"};
   }
-  if (model::asks_other_amounts(request, grant.containers, &node)) return {ResizeStage::kProposed};
-  if (grant.revision == 0) return {ResizeStage::kResized};
+  if (grant.former_refused &&
+      !model::asks_other_amounts(request, model::taken_back(grant.containers), grant.max_burst,
+                                 &node)) {
+    return {ResizeState::kInfeasible, sentence_of(model::ResizeRefusal::kCannotChange)};
+  }
+  if (model::asks_other_amounts(request, grant.containers, grant.max_burst, &node)) {
+    return {ResizeState::kProposed};
+  }
+  if (grant.revision == 0) return {.state = std::nullopt};
   const auto found = node.inventory->resizes.find(pod.uid);
-  if (found == node.inventory->resizes.end()) return {ResizeStage::kInProgress};
+  if (found == node.inventory->resizes.end()) return {ResizeState::kInProgress};
   const model::ResizeAnswer& answer = found->second;
-  if (answer.applied >= grant.revision) return {ResizeStage::kResized};
-  if (answer.refused != grant.revision || !answer.why) return {ResizeStage::kInProgress};
+  if (answer.applied >= grant.revision) return {.state = std::nullopt};
+  if (answer.refused != grant.revision || !answer.why) return {ResizeState::kInProgress};
   const bool may_have_room_later = *answer.why == model::ResizeRefusal::kNoRoom;
-  return {may_have_room_later ? ResizeStage::kDeferred : ResizeStage::kInfeasible,
+  return {may_have_room_later ? ResizeState::kDeferred : ResizeState::kInfeasible,
           sentence_of(*answer.why)};
 }
 
 /// An API server that does not answer may do so later.
 bool is_outcome(const Result<ResizeProgress>& progress) {
   if (!progress) return progress.error().code != Errc::kUnavailable;
-  return progress->stage == ResizeStage::kResized || progress->stage == ResizeStage::kInfeasible;
+  return !progress->state || progress->state == ResizeState::kInfeasible;
 }
 
 /// Said once, it may be about the request before this one: the extender hears of it a little later.
 bool is_confirmed(const std::optional<ResizeProgress>& explained,
                   const std::optional<ResizeProgress>& before) {
-  return explained && explained->stage == ResizeStage::kInfeasible && explained == before;
+  return explained && explained->state == ResizeState::kInfeasible && explained == before;
 }
 
 }  // namespace
 
-std::string_view to_string(ResizeStage stage) {
-  constexpr std::array<std::string_view, 5> kNames{"Resized", "Proposed", "InProgress", "Deferred",
-                                                   "Infeasible"};
-  return kNames.at(static_cast<std::size_t>(stage));
+std::string_view state_name(const ResizeProgress& progress) {
+  return progress.state ? to_string(*progress.state) : "Resized";
 }
 
 std::string outcome_text(const std::string& pod, const ResizeProgress& progress) {
-  if (progress.stage == ResizeStage::kResized) return pod + " resized";
+  if (!progress.state) return pod + " resized";
   const std::string why = progress.reason.empty() ? "" : ": " + progress.reason;
-  if (progress.stage == ResizeStage::kInfeasible) return pod + " is not resized: infeasible" + why;
-  constexpr std::array<const char*, 4> kWords{"", "proposed", "in progress", "deferred"};
-  return pod + " is not resized yet: " + kWords.at(static_cast<std::size_t>(progress.stage)) + why +
-         "; the request stands, and `kubectl tangram explain " + pod + "` shows how far it is";
+  if (progress.state == ResizeState::kInfeasible) return pod + " is not resized: infeasible" + why;
+  constexpr std::array<const char*, 3> kWords{"proposed", "in progress", "deferred"};
+  return pod + " is not resized yet: " + kWords.at(static_cast<std::size_t>(*progress.state)) +
+         why + "; the request stands, and `kubectl tangram explain " + pod +
+         "` shows how far it is";
 }
 
 Result<std::string> request_resize(kube::KubeApi& api, const ResizeOrder& order,
@@ -315,7 +326,7 @@ Result<ResizeProgress> read_resize_progress(kube::KubeApi& api, const std::strin
   if (auto good = check_resizable(*pod); !good) return good.error();
   const auto grant = model::decode_grant(pod->annotations.find(model::kGrantKey)->second);
   if (!grant) return fail(Errc::kConflict, pod->full_name() + ": " + grant.error().message);
-  const auto request = model::parse_request(pod->annotations, pod->containers, rules);
+  const auto request = model::parse_running_request(pod->annotations, pod->containers, rules);
   if (!request) return fail(Errc::kConflict, pod->full_name() + ": " + request.error().message);
   const auto node = read_node(api, pod->node);
   if (!node) return node.error();

@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "base/sleeper.hpp"
+#include "cluster/resize.hpp"
 #include "kube/api.hpp"
 #include "model/annotations.hpp"
 #include "model/request_rules.hpp"
@@ -40,21 +41,14 @@ struct ResizeOrder {
 Result<std::string> request_resize(kube::KubeApi& api, const ResizeOrder& order,
                                    const model::RequestRules& rules);
 
-enum class ResizeStage {
-  kResized,  ///< the containers have what the pod requests
-  kProposed,
-  kInProgress,
-  kDeferred,
-  kInfeasible,
-};
-/// "InProgress"
-[[nodiscard]] std::string_view to_string(ResizeStage stage);
-
 struct ResizeProgress {
-  ResizeStage stage = ResizeStage::kProposed;
+  /// Nothing = the containers have what the pod requests.
+  std::optional<cluster::ResizeState> state = cluster::ResizeState::kProposed;
   std::string reason = {};  ///< one line; may be empty
   friend bool operator==(const ResizeProgress&, const ResizeProgress&) = default;
 };
+/// "Resized", or the state's name.
+[[nodiscard]] std::string_view state_name(const ResizeProgress& progress);
 
 /// "ml/train-0 resized", or that it is not, why, and what to do.
 [[nodiscard]] std::string outcome_text(const std::string& pod, const ResizeProgress& progress);

@@ -47,7 +47,9 @@ model::Allocation allocation_for(const kube::Pod& pod, std::string_view node,
   model::Allocation allocation = bare_allocation(pod, node);
   if (demand.gpu.asks_gpu()) allocation.isolation = demand.gpu.isolation;
   allocation.containers = std::move(containers);
-  if (!allocation.containers.empty()) allocation.labels = kept_labels(pod);
+  if (allocation.containers.empty()) return allocation;
+  allocation.labels = kept_labels(pod);
+  allocation.max_burst = max_burst_of(demand.gpu);
   return allocation;
 }
 
@@ -66,6 +68,8 @@ Recorded recorded_allocation(const kube::Pod& pod, const model::SignatureCheck& 
   recorded.issued_at = std::move(reading.grant->issued_at);
   recorded.allocation.isolation = reading.grant->isolation;
   recorded.allocation.revision = reading.grant->revision;
+  recorded.allocation.former_refused = reading.grant->former_refused;
+  recorded.allocation.max_burst = reading.grant->max_burst;
   recorded.allocation.containers = std::move(reading.grant->containers);
   recorded.allocation.labels = kept_labels(pod);
   return recorded;

@@ -23,17 +23,7 @@ std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
                                  .cpu = node->cpu,
                                  .memory = node->memory,
                                  .slots = node->slots};
-  if (const auto answers = node->annotations.find(model::key_of(model::kResizesAnnotation));
-      answers != node->annotations.end()) {
-    if (auto resizes = model::decode_resizes(answers->second)) {
-      inventory.resizes = std::move(*resizes);
-    } else {
-      // Its pods then hold the larger of their amounts.
-      ++counters_.bad_cards;
-      spdlog::warn("node {}: annotation {} is not valid, so no resize of its pods ends: {}",
-                   quote_if_needed(node->name), model::kResizesAnnotation, resizes.error().message);
-    }
-  }
+  inventory.resizes = read_resizes(*node);
   const auto annotation = node->annotations.find(model::key_of(model::kCardsAnnotation));
   if (annotation == node->annotations.end()) return inventory;
   auto cards = model::decode_cards(annotation->second);
@@ -47,6 +37,20 @@ std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
         quote_if_needed(node->name), cards.error().message);
   }
   return inventory;
+}
+
+/// What cannot be read changes nothing.
+model::ResizeAnswers NodeFeed::read_resizes(const kube::Node& node) {
+  const auto annotation = node.annotations.find(model::key_of(model::kResizesAnnotation));
+  if (annotation == node.annotations.end()) return {};
+  auto resizes = model::decode_resizes(annotation->second);
+  if (resizes) return std::move(*resizes);
+  ++counters_.bad_cards;
+  spdlog::warn("node {}: annotation {} is not valid, so what it said before counts: {}",
+               quote_if_needed(node.name), model::kResizesAnnotation, resizes.error().message);
+  const auto cluster = ledger_.snapshot();
+  const model::NodeState* const known = cluster->find(node.name);
+  return known == nullptr ? model::ResizeAnswers() : known->inventory->resizes;
 }
 
 void NodeFeed::begin_list() {
@@ -142,7 +146,7 @@ void PodFeed::unlisted(std::string object) { drop(kube::scan_id(object).uid); }
 
 std::size_t PodFeed::weight(const std::string& uid, const ShownPod& pod) {
   return weight_of(uid) + sizeof(pod) + weight_of(pod.record) +
-         (pod.bound ? weight_of(pod.bound->allocation) : 0);
+         (pod.bound ? weight_of(pod.bound->allocation) + weight_of(pod.bound->issued_at) : 0);
 }
 
 void PodFeed::keep(std::string uid, ShownPod pod) {
@@ -236,8 +240,10 @@ void PodFeed::count_problem(const kube::Pod& pod, const Recorded& recorded) {
 
 PodFeed::Shown PodFeed::shown(Recorded recorded) {
   const bool counts = !recorded.allocation.containers.empty() && !recorded.allocation.by_start;
-  return {std::make_shared<const model::Allocation>(std::move(recorded.allocation)), counts,
-          model::is_known_key(recorded.grant_key)};
+  return {.allocation = std::make_shared<const model::Allocation>(std::move(recorded.allocation)),
+          .counts = counts,
+          .is_signed = model::is_known_key(recorded.grant_key),
+          .issued_at = std::move(recorded.issued_at)};
 }
 
 void PodFeed::book(model::Ledger& ledger, const ShownPod& pod) const {
@@ -280,7 +286,8 @@ bool PodFeed::replaces(const Shown& now, const model::Ledger::Entry& held) {
   const int later = now.allocation->revision - before.revision;
   if (!held.observed) return later >= 0;
   if (now.is_signed) return later >= 0;
-  return later > 0 && !held.is_signed && same_cards(*now.allocation, before);
+  return later > 0 && !held.is_signed && now.issued_at == held.issued_at &&
+         same_cards(*now.allocation, before);
 }
 
 /// Once its pod is bound, a grant is replaced only by its next revisions: another change of the
@@ -293,15 +300,18 @@ void PodFeed::observe(model::Ledger& ledger, const Shown& now) const {
                     before->allocation->node == shown.node &&
                     !before->allocation->containers.empty();
   if (!held || (now.counts && replaces(now, *before)))
-    return ledger.observe(now.allocation, now.is_signed);
+    return ledger.observe(now.allocation, now.is_signed, now.issued_at);
   model::Allocation kept = shown;
   const model::Allocation& former = shown_before(*before);
   kept.isolation = former.isolation;
   kept.containers = former.containers;
   kept.revision = former.revision;
+  kept.former_refused = former.former_refused;
+  kept.max_burst = former.max_burst;
   kept.labels = former.labels;
   kept.by_start = former.by_start;
-  ledger.observe(std::make_shared<const model::Allocation>(std::move(kept)), before->is_signed);
+  ledger.observe(std::make_shared<const model::Allocation>(std::move(kept)), before->is_signed,
+                 before->issued_at);
 }
 
 }  // namespace tangram::cluster

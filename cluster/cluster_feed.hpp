@@ -41,6 +41,7 @@ class NodeFeed final : public kube::ObjectSink {
   using ListedNode = std::optional<model::NodeInventory>;  ///< nothing = it cannot be read
 
   [[nodiscard]] std::optional<model::NodeInventory> read(std::string object);
+  [[nodiscard]] model::ResizeAnswers read_resizes(const kube::Node& node);
   void keep(std::string name, ListedNode node);
   void drop(const std::string& name);
 
@@ -83,6 +84,7 @@ class PodFeed final : public kube::ObjectSink {
     model::AllocationPtr allocation;
     bool counts = false;  ///< it has a grant that counts by itself: not only Allocation::by_start
     bool is_signed = false;  ///< by a known key
+    std::string issued_at = {};
   };
   /// A pod as an object shows it.
   struct ShownPod {

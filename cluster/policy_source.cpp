@@ -16,7 +16,8 @@ PolicySource::PolicySource(PolicySettings settings, ClusterNow cluster)
       arrivals_(settings_.learning) {}
 
 Result<PodPlan> PolicySource::plan(const kube::Pod& pod) const {
-  auto request = model::parse_request(pod.annotations, pod.containers, settings_.requests);
+  const auto parse = pod.node.empty() ? model::parse_request : model::parse_running_request;
+  auto request = parse(pod.annotations, pod.containers, settings_.requests);
   if (!request) return request.error();
   PodPlan plan{.demand = {.gpu = std::move(*request), .footprint = pod.footprint},
                .policies = in_force_.load()};

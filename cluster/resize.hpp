@@ -14,17 +14,19 @@
 /// Kubernetes' in-place resize of CPU and memory (KEP 1287).
 namespace tangram::cluster {
 
-/// A bound pod that requests other amounts than it was granted, or whose grant has been revised.
+/// A bound pod that requests other amounts than it was granted, or whose grant has been revised, or
+/// whose annotations say neither any more.
 struct ResizablePod {
   PodName pod;
   std::string node;
-  model::GpuRequest request;
+  std::optional<model::GpuRequest> request;  ///< nothing = its annotations are no valid request
+  int revision = 0;                          ///< of the grant that stands on the pod; -1 = none
 };
 using ResizablePodPtr = std::shared_ptr<const ResizablePod>;
 
 /// @param node  the pod's, or null if it is not known
-/// @returns null if the pod has what it requests, as far as is known for certain, has no good
-///          grant, or is being deleted
+/// @returns null if the pod has what it requests, as far as is known for certain, has never had a
+///          good grant, or is being deleted
 [[nodiscard]] ResizablePodPtr resizable(const kube::Pod& pod, const Result<PodPlan>& plan,
                                         const Recorded& recorded, const model::NodeState* node);
 
@@ -46,11 +48,11 @@ struct Resize {
 };
 
 /// How far the pod's resize is. Pure.
-/// @param request  what the pod requests now; null = what it was granted
-/// @param node     the allocation's
+/// @param pod   null = it requests what it was granted
+/// @param node  the allocation's
 /// @returns nothing if the pod has what it requests
 [[nodiscard]] std::optional<Resize> resize_of(const model::Allocation& allocation,
-                                              const model::GpuRequest* request,
+                                              const ResizablePod* pod,
                                               const model::NodeState& node);
 
 /// Has the pod, for certain, what it requests, by a grant that was never revised? Then nothing of
@@ -64,11 +66,22 @@ struct Resize {
                                               const model::GpuRequest& request,
                                               const model::NodeState& node);
 
-/// Must the revision be taken back? The node's agent has refused it for good, because the card has
-/// no room for it beside what it has let start: another leader may have given that away.
+/// Must the revision be taken back? The node's agent has refused it for good: the card has no room
+/// for it beside what it has let start, which another leader may have given away, or the containers
+/// cannot be changed to it. The room comes back, and the latter is infeasible from then on.
 [[nodiscard]] bool must_be_taken_back(const model::Allocation& allocation,
                                       const model::NodeState& node);
 /// The revision that does.
-[[nodiscard]] model::Allocation taken_back(const model::Allocation& allocation);
+[[nodiscard]] model::Allocation taken_back(const model::Allocation& allocation,
+                                           const model::NodeState& node);
+
+/// May somebody have replaced the revision on the pod before its node's agent could apply it? Then
+/// it is to be read.
+/// @param shown  ResizablePod::revision
+[[nodiscard]] bool may_be_replaced(const model::Allocation& allocation, int shown,
+                                   const model::NodeState& node);
+/// The revision that says the same again.
+[[nodiscard]] model::Allocation repeated(const model::Allocation& allocation,
+                                         const model::NodeState& node);
 
 }  // namespace tangram::cluster

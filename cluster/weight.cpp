@@ -24,9 +24,10 @@ struct Heap {
   static std::size_t of(const std::string& text) {
     return text.size() <= kShortText ? 0 : kBlock + text.size();
   }
-  static std::size_t of(const model::Labels& texts) {
+  template <class Item>
+  static std::size_t of(const std::map<std::string, Item, std::less<>>& items) {
     std::size_t sum = 0;
-    for (const auto& entry : texts) {
+    for (const auto& entry : items) {
       sum += kTreeNode + sizeof(entry) + of(entry.first) + of(entry.second);
     }
     return sum;
@@ -65,11 +66,8 @@ struct Heap {
     return of(card.id) + of(card.model) + of(card.unavailable_reason) + of(card.pci_bus) +
            of(card.parent) + of(card.links);
   }
-  static std::size_t of(const model::ResizeAnswers& answers) {
-    std::size_t sum = 0;
-    for (const auto& entry : answers) sum += kTreeNode + sizeof(entry) + of(entry.first);
-    return sum;
-  }
+  static std::size_t of(const model::CardAmounts& /*amounts*/) { return 0; }
+  static std::size_t of(const model::ResizeAnswer& answer) { return of(answer.held); }
   static std::size_t of(const model::NodeInventory& node) {
     return of(node.name) + of(node.cards) + of(node.resizes);
   }
@@ -92,9 +90,11 @@ struct Heap {
   static std::size_t of(const Note& note) { return of(note.sentence); }
   static std::size_t of(const NotedPod& noted) { return of(noted.pod) + of(noted.notes); }
   static std::size_t of(const model::ContainerRequest& request) { return of(request.container); }
+  static std::size_t of(const model::GpuRequest& request) {
+    return of(request.containers) + of(request.models) + of(request.card_ids) + of(request.policy);
+  }
   static std::size_t of(const ResizablePod& pod) {
-    return of(pod.pod) + of(pod.node) + of(pod.request.containers) + of(pod.request.models) +
-           of(pod.request.card_ids) + of(pod.request.policy);
+    return of(pod.pod) + of(pod.node) + (pod.request ? of(*pod.request) : 0);
   }
   static std::size_t of(const UnstartedPod& pod) {
     return of(pod.pod) + of(pod.node) + of(pod.controller) + of(pod.issued_at) + of(pod.refusal);

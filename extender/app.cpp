@@ -241,7 +241,7 @@ Resizer::Parts App::resizer_parts() {
           .report =
               [this](const cluster::PodName& pod, std::string_view reason,
                      const std::string& sentence) {
-                if (serving()) pod_events_.report(pod, reason, "Resize", sentence);
+                pod_events_.report(pod, reason, "Resize", sentence);
               }};
 }
 

@@ -1,6 +1,7 @@
 #include "model/grant.hpp"
 
 #include "base/quote.hpp"
+#include "model/amounts_codec.hpp"
 #include "model/codec.hpp"
 #include "model/request.hpp"
 
@@ -15,24 +16,16 @@ namespace {
 constexpr std::size_t kMaxSignature = 1024;
 constexpr std::size_t kMaxTimestamp = 64;
 
-void write_amounts(json::Writer& out, const CardAmounts& amounts) {
-  out.member("memMiB", amounts.memory.count())
-      .member("milli", amounts.compute.count())
-      .member("memLimitMiB", amounts.memory_limit.count())
-      .member("milliLimit", amounts.compute_limit.count());
-}
-
 void write_card(json::Writer& out, const GrantedCard& card) {
   out.begin_object().member("uuid", card.uuid);
-  write_amounts(out, card.amounts());
+  codec::write_amounts(out, card.amounts());
   if (card.whole) out.member("whole", *card.whole);
   if (card.memory_limits != MemoryLimits::kNone) {
     out.member("memoryLimits", to_string(card.memory_limits));
   }
   if (card.former) {
-    out.key("former").begin_object();
-    write_amounts(out, *card.former);
-    out.end_object();
+    out.key("former");
+    codec::write(out, *card.former);
   }
   out.end_object();
 }
@@ -51,49 +44,20 @@ MemoryLimits read_memory_limits(json::Reader& in) {
   return means.value_or(MemoryLimits::kNone);
 }
 
-template <class Amounts, class... Members>
-void read_amounts(json::Reader& in, std::initializer_list<std::string_view> required,
-                  Amounts& amounts, Members&&... others) {
-  codec::object(in, required, "memMiB", codec::into(amounts.memory, 0, codec::kMaxMebibytes),
-                "milli", codec::into(amounts.compute, 0, codec::kMilliPerCard), "memLimitMiB",
-                codec::into(amounts.memory_limit, 0, codec::kMaxMebibytes), "milliLimit",
-                codec::into(amounts.compute_limit, 0, codec::kMilliPerCard),
-                std::forward<Members>(others)...);
-}
-
-CardAmounts read_former(json::Reader& in) {
-  CardAmounts former;
-  read_amounts(in, {"memMiB", "milli", "memLimitMiB", "milliLimit"}, former);
-  return former;
-}
-
 GrantedCard read_card(json::Reader& in) {
   GrantedCard card;
-  read_amounts(
+  codec::read_amounts(
       in, {"uuid", "memMiB", "milli", "memLimitMiB", "milliLimit"}, card, "uuid",
       codec::card_id_into(card.uuid), "whole",
       [&](json::Reader& in_whole) { card.whole = in_whole.boolean(); }, "memoryLimits",
       [&](json::Reader&) { card.memory_limits = read_memory_limits(in); }, "former",
-      [&](json::Reader&) { card.former = read_former(in); });
+      [&](json::Reader&) { card.former = codec::amounts(in); });
   return card;
 }
 
-template <class Unit>
-void check_limit(json::Reader& in, std::string_view uuid, std::string_view member, Unit amount,
-                 Unit limit) {
-  if (limit >= amount) return;
-  in.fail("card " + quote(uuid) + ": " + std::string(member) + " is " + to_string(limit) +
-          ", below the granted " + to_string(amount));
-}
-
-void check_limits(json::Reader& in, std::string_view uuid, const CardAmounts& amounts) {
-  check_limit(in, uuid, "memLimitMiB", amounts.memory, amounts.memory_limit);
-  check_limit(in, uuid, "milliLimit", amounts.compute, amounts.compute_limit);
-}
-
 void add_card(json::Reader& in, std::vector<GrantedCard>& cards, GrantedCard card) {
-  check_limits(in, card.uuid, card.amounts());
-  if (card.former) check_limits(in, card.uuid, *card.former);
+  codec::check_limits(in, card.uuid, card.amounts());
+  if (card.former) codec::check_limits(in, card.uuid, *card.former);
   for (const GrantedCard& known : cards) {
     if (known.uuid == card.uuid) in.fail("card " + quote(card.uuid) + " stands twice");
   }
@@ -184,6 +148,8 @@ std::string encode(const Grant& grant) {
       .member("node", grant.node)
       .member("issuedAt", grant.issued_at);
   if (grant.revision > 0) out.member("revision", grant.revision);
+  if (grant.former_refused) out.member("formerRefused", true);
+  if (grant.max_burst > 0) out.member("maxBurst", grant.max_burst);
   out.member("isolation", to_string(grant.isolation)).key("containers").begin_array();
   for (const ContainerGrant& container : grant.containers) write_container(out, container);
   out.end_array();
@@ -199,14 +165,18 @@ Result<Grant> decode_grant(std::string text) {
   const auto containers = [&](json::Reader&) {
     in.array([&] { add_container(in, grant.containers, read_container(in)); });
   };
+  const auto former_refused = [&](json::Reader&) { grant.former_refused = in.boolean(); };
   codec::object(in, {"version", "podUID", "node", "issuedAt", "isolation", "containers"}, "version",
                 codec::version_of(Grant::kVersion), "podUID", codec::into(grant.pod_uid), "node",
                 codec::into(grant.node), "issuedAt",
                 codec::text_into(grant.issued_at, kMaxTimestamp), "revision",
-                codec::into(grant.revision, 0, Grant::kMaxRevision), "isolation", isolation,
-                "containers", containers, "sig", codec::text_into(grant.signature, kMaxSignature));
+                codec::into(grant.revision, 0, Grant::kMaxRevision), "formerRefused",
+                former_refused, "maxBurst", codec::into(grant.max_burst, 0, codec::kMilliPerCard),
+                "isolation", isolation, "containers", containers, "sig",
+                codec::text_into(grant.signature, kMaxSignature));
   if (grant.containers.empty()) in.fail("the grant has no containers");
   if (grant.revision == 0 && has_former(grant)) in.fail("former amounts without a revision");
+  if (grant.former_refused && !has_former(grant)) in.fail("formerRefused without former amounts");
   if (auto done = in.finish(); !done) {
     return fail(Errc::kInvalidArgument, "grant: " + done.error().message);
   }

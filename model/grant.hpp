@@ -63,7 +63,10 @@ struct Grant {
   std::string pod_uid;  ///< the pod it was issued to: a copied annotation is not valid
   std::string node;
   std::string issued_at;  ///< RFC 3339; of the bind, in all revisions
-  int revision = 0;       ///< 0 = as the pod was bound; grows by one with each resize
+  int revision = 0;       ///< 0 = as the pod was bound; grows with each resize
+  /// It takes a revision back: the node's agent cannot change the containers to the former amounts.
+  bool former_refused = false;
+  int max_burst = 0;  ///< of RequestRules, which the limits keep to
   Isolation isolation = Isolation::kNone;
   std::vector<ContainerGrant> containers;
   std::string signature;  ///< base64; empty = unsigned

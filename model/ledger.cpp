@@ -214,7 +214,7 @@ void Ledger::replace(Entries::iterator entry, AllocationPtr allocation) {
   entry->second.allocation = std::move(allocation);
 }
 
-void Ledger::observe(AllocationPtr allocation, bool is_signed) {
+void Ledger::observe(AllocationPtr allocation, bool is_signed, std::string issued_at) {
   const auto found = entries_.find(allocation->pod_uid);
   if (found != entries_.end()) {
     const AllocationPtr held = found->second.allocation;
@@ -224,6 +224,8 @@ void Ledger::observe(AllocationPtr allocation, bool is_signed) {
       Allocation resized = *allocation;
       resized.containers = held->containers;
       resized.revision = held->revision;
+      resized.former_refused = held->former_refused;
+      resized.max_burst = held->max_burst;
       found->second.former = std::move(allocation);
       if (resized != *held) replace(found, std::make_shared<const Allocation>(std::move(resized)));
       return;
@@ -233,6 +235,7 @@ void Ledger::observe(AllocationPtr allocation, bool is_signed) {
       set_phase(found->second, Phase::kConfirmed);
       found->second.observed = true;
       found->second.is_signed = is_signed;
+      found->second.issued_at = std::move(issued_at);
       return;
     }
     erase(found);
@@ -240,7 +243,8 @@ void Ledger::observe(AllocationPtr allocation, bool is_signed) {
   add({.allocation = std::move(allocation),
        .phase = Phase::kConfirmed,
        .observed = true,
-       .is_signed = is_signed});
+       .is_signed = is_signed,
+       .issued_at = std::move(issued_at)});
 }
 
 bool Ledger::release(std::string_view pod_uid) {

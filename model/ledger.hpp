@@ -90,10 +90,10 @@ class Ledger {
   Result<void> confirm(std::string_view pod_uid);
 
   /// The watch shows the pod bound with this allocation. Safe to repeat.
-  /// @param is_signed  by a known key, the grant that says so; kept for find()
-  void observe(AllocationPtr allocation, bool is_signed);
+  /// @param is_signed, issued_at  as the entry's; kept for find()
+  void observe(AllocationPtr allocation, bool is_signed, std::string issued_at);
   void observe(Allocation allocation) {
-    observe(std::make_shared<const Allocation>(std::move(allocation)), false);
+    observe(std::make_shared<const Allocation>(std::move(allocation)), false, "");
   }
 
   /// The next revision of a bound pod's grant is about to be written: until observe() shows it, or
@@ -142,10 +142,11 @@ class Ledger {
     AllocationPtr allocation;
     Phase phase = Phase::kAssumed;
     bool observed = false;   ///< the watch has shown it
-    bool is_signed = false;  ///< as observe() was told last
+    bool is_signed = false;  ///< by a known key: the grant that counts
     TimePoint deadline{};    ///< unless observed
     std::chrono::milliseconds ttl{};
-    AllocationPtr former = {};  ///< of a resize that the watch has not shown; else null
+    AllocationPtr former = {};   ///< of a resize that the watch has not shown; else null
+    std::string issued_at = {};  ///< of the grant that counts; "" = the watch has shown none
   };
   /// @returns null if the pod has no allocation; valid until the next change
   [[nodiscard]] const Entry* find(std::string_view pod_uid) const;

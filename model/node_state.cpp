@@ -23,6 +23,13 @@ std::optional<std::uint32_t> NodeState::card_index(std::string_view uuid) const 
   return std::nullopt;
 }
 
+const Allocation* NodeState::find_allocation(std::string_view pod_uid) const {
+  const auto found = std::lower_bound(
+      allocations.begin(), allocations.end(), pod_uid,
+      [](const AllocationPtr& each, std::string_view uid) { return each->pod_uid < uid; });
+  return found != allocations.end() && (*found)->pod_uid == pod_uid ? found->get() : nullptr;
+}
+
 namespace {
 
 /// What is not part of the make: cards of one model follow each other, so few names are compared.
@@ -72,20 +79,32 @@ void find_least_priority(NodeState& node) {
   }
 }
 
-Slice unsettled_slice_of(const GrantedCard& part, const CardTraits& card) {
-  Slice slice = slice_of(part, card);
-  if (!part.former) return slice;
-  slice.memory = std::max(slice.memory, part.former->memory);
-  slice.compute = std::max(slice.compute, part.former->compute);
-  slice.memory_limit = std::max(slice.memory_limit, part.former->memory_limit);
-  slice.compute_limit = std::max(slice.compute_limit, part.former->compute_limit);
-  return slice;
+const ResizeAnswer* answer_of(const NodeInventory& node, std::string_view pod_uid) {
+  const auto answer = node.resizes.find(pod_uid);
+  return answer == node.resizes.end() ? nullptr : &answer->second;
+}
+
+const CardAmounts* held_of(const ResizeAnswer* answer, std::string_view container,
+                           std::string_view uuid) {
+  if (answer == nullptr) return nullptr;
+  const auto cards = answer->held.find(container);
+  if (cards == answer->held.end()) return nullptr;
+  const auto held = cards->second.find(uuid);
+  return held == cards->second.end() ? nullptr : &held->second;
 }
 
 bool is_settled(const NodeInventory& node, const Allocation& allocation) {
   if (allocation.revision == 0) return true;
-  const auto answer = node.resizes.find(allocation.pod_uid);
-  return answer != node.resizes.end() && answer->second.applied >= allocation.revision;
+  const ResizeAnswer* const answer = answer_of(node, allocation.pod_uid);
+  return answer != nullptr && answer->applied >= allocation.revision;
+}
+
+CardAmounts most_of(const GrantedCard& part, std::string_view container, const ResizeAnswer* answer,
+                    bool settled) {
+  CardAmounts most = part.amounts();
+  if (part.former && !settled) most = larger_of(most, *part.former);
+  const CardAmounts* const held = held_of(answer, container, part.uuid);
+  return held == nullptr ? most : larger_of(most, *held);
 }
 
 void apply_allocation(NodeState& node, const Allocation& allocation, int sign) {
@@ -94,12 +113,15 @@ void apply_allocation(NodeState& node, const Allocation& allocation, int sign) {
   node.requested.slots += sign * allocation.footprint.slots;
   if (sign > 0) lower_to(node.least_priority, allocation);
   const bool settled = is_settled(*node.inventory, allocation);
+  const ResizeAnswer* const answer = answer_of(*node.inventory, allocation.pod_uid);
   for (const ContainerGrant& container : allocation.containers) {
     for (const GrantedCard& card : container.cards) {
       if (const auto index = node.card_index(card.uuid)) {
-        const Card& here = node.cards()[*index];
-        charge(node.use[*index], settled ? slice_of(card, here) : unsettled_slice_of(card, here),
-               allocation.isolation, sign);
+        Slice slice = slice_of(card, node.cards()[*index]);
+        const CardAmounts most = most_of(card, container.container, answer, settled);
+        slice.memory = most.memory;
+        slice.compute = most.compute;
+        charge(node.use[*index], slice, allocation.isolation, sign);
       } else {
         node.stray_grants += sign;
       }

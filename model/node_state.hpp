@@ -48,6 +48,8 @@ struct Allocation {
   Isolation isolation = Isolation::kNone;
   std::vector<ContainerGrant> containers;  ///< empty = no card
   int revision = 0;                        ///< of its grant
+  bool former_refused = false;             ///< as of its grant
+  int max_burst = 0;                       ///< as of its grant
   Labels labels = {};        ///< of pods with cards: disruption budgets select by them
   bool tentative = false;    ///< room set aside, not granted: Ledger::reserve()
   bool terminating = false;  ///< has a deletionTimestamp; keeps its allocation until it is gone
@@ -91,11 +93,19 @@ struct CardUse {
           .compute_limit = part.compute_limit,
           .whole = takes_whole(part, card)};
 }
-/// What the part takes of the card while it may still have its former amounts: the larger of both.
-[[nodiscard]] Slice unsettled_slice_of(const GrantedCard& part, const CardTraits& card);
 
-/// Are the pod's containers held to its grant, by the word of the node's agent?
+/// What the node's agent says of the pod's revisions; null = nothing.
+[[nodiscard]] const ResizeAnswer* answer_of(const NodeInventory& node, std::string_view pod_uid);
+/// What the agent says that the container is held to; null = nothing.
+[[nodiscard]] const CardAmounts* held_of(const ResizeAnswer* answer, std::string_view container,
+                                         std::string_view uuid);
+/// Are the pod's containers held to its grant, or to a later one, by the word of the node's agent?
 [[nodiscard]] bool is_settled(const NodeInventory& node, const Allocation& allocation);
+/// All that a container may have of a card: what its part says, its former amounts while they are
+/// not settled, and what the agent says that it is held to. The last is more than the others if an
+/// earlier grant was put back on the pod.
+[[nodiscard]] CardAmounts most_of(const GrantedCard& part, std::string_view container,
+                                  const ResizeAnswer* answer, bool settled);
 
 /// Never negative, however much is granted. Nothing is free beside a container that has the card to
 /// itself, even if the card has grown since.
@@ -154,6 +164,8 @@ struct NodeState {
   [[nodiscard]] const CardMake& traits() const { return *make; }
   /// @returns nothing if the node does not list the card
   [[nodiscard]] std::optional<std::uint32_t> card_index(std::string_view uuid) const;
+  /// @returns null if the pod has none here
+  [[nodiscard]] const Allocation* find_allocation(std::string_view pod_uid) const;
   [[nodiscard]] MilliCpu free_cpu() const {
     return std::max(inventory->cpu - requested.cpu, MilliCpu{});
   }

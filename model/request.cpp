@@ -58,6 +58,25 @@ Unit within_burst(Unit limit, Unit share, int max_burst) {
 
 }  // namespace
 
+Result<GpuRequest> parse_running_request(const Annotations& annotations,
+                                         const std::vector<ContainerInfo>& containers,
+                                         const RequestRules& rules) {
+  RequestRules any_burst = rules;
+  any_burst.max_burst = 0;
+  auto request = parse_request(annotations, containers, any_burst);
+  if (!request) return request;
+  return with_max_burst(std::move(*request), rules.max_burst);
+}
+
+int max_burst_of(const GpuRequest& request) {
+  return request.containers.empty() ? 0 : request.containers.front().share.max_burst;
+}
+
+GpuRequest with_max_burst(GpuRequest request, int max_burst) {
+  for (ContainerRequest& container : request.containers) container.share.max_burst = max_burst;
+  return request;
+}
+
 std::string node_name_mistake(std::string_view node) {
   return "spec.nodeName " + quote(node) +
          ": a pod that requests a GPU cannot choose its node this way, past the scheduler that "

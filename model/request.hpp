@@ -93,6 +93,17 @@ Result<GpuRequest> parse_request(const Annotations& annotations,
                                  const std::vector<ContainerInfo>& containers,
                                  const RequestRules& rules);
 
+/// The same of a running pod, whose limits may be above rules.max_burst: more may have been allowed
+/// when it was created. slice_of() keeps to it.
+Result<GpuRequest> parse_running_request(const Annotations& annotations,
+                                         const std::vector<ContainerInfo>& containers,
+                                         const RequestRules& rules);
+
+/// RequestRules::max_burst that the request was read by.
+[[nodiscard]] int max_burst_of(const GpuRequest& request);
+/// The request as another max_burst reads it.
+[[nodiscard]] GpuRequest with_max_burst(GpuRequest request, int max_burst);
+
 /// What is wrong with a pod that requests a GPU and has spec.nodeName before it is bound.
 [[nodiscard]] std::string node_name_mistake(std::string_view node);
 

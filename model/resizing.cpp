@@ -46,22 +46,17 @@ bool asks_other(const Share& share, const GrantedCard& part, const Card* card) {
          differs(share.compute_limit, asked.compute_limit, part.compute_limit, card->compute);
 }
 
-CardAmounts larger(const CardAmounts& a, const CardAmounts& b) {
-  return {std::max(a.memory, b.memory), std::max(a.compute, b.compute),
-          std::max(a.memory_limit, b.memory_limit), std::max(a.compute_limit, b.compute_limit)};
-}
-
 const Card* card_of(const NodeState* node, const GrantedCard& part) {
   if (node == nullptr) return nullptr;
   const auto index = node->card_index(part.uuid);
   return index ? &node->cards()[*index] : nullptr;
 }
 
-/// Calls visit(share, part) for every card of every container.
+/// Calls visit(container's request, part) for every card of every container.
 template <class Containers, class Visit>
 void for_each_part(const GpuRequest& request, Containers& granted, Visit&& visit) {
   for (std::size_t i = 0; i < granted.size(); ++i) {
-    for (auto& part : granted[i].cards) visit(request.containers[i].share, part);
+    for (auto& part : granted[i].cards) visit(request.containers[i], part);
   }
 }
 
@@ -79,24 +74,28 @@ bool same_shape(const GpuRequest& request, const std::vector<ContainerGrant>& gr
 }
 
 bool asks_other_amounts(const GpuRequest& request, const std::vector<ContainerGrant>& granted,
-                        const NodeState* node) {
+                        int max_burst, const NodeState* node) {
   bool other = false;
-  for_each_part(request, granted, [&](const Share& share, const GrantedCard& part) {
-    other = other || asks_other(share, part, card_of(node, part));
+  for_each_part(request, granted, [&](const ContainerRequest& asked, const GrantedCard& part) {
+    other = other || asks_other(asked.share, part, card_of(node, part));
   });
-  return other;
+  if (!other || max_burst == max_burst_of(request)) return other;
+  return asks_other_amounts(with_max_burst(request, max_burst), granted, max_burst, node);
 }
 
-std::vector<ContainerGrant> resized(const GpuRequest& request, std::vector<ContainerGrant> granted,
-                                    bool settled, const NodeState& node) {
-  for_each_part(request, granted, [&](const Share& share, GrantedCard& part) {
-    part.former = settled || !part.former ? part.amounts() : larger(part.amounts(), *part.former);
+std::vector<ContainerGrant> resized(const GpuRequest& request, const Allocation& allocation,
+                                    const NodeState& node) {
+  const ResizeAnswer* const answer = answer_of(*node.inventory, allocation.pod_uid);
+  const bool settled = is_settled(*node.inventory, allocation);
+  std::vector<ContainerGrant> next = allocation.containers;
+  for_each_part(request, next, [&](const ContainerRequest& asked, GrantedCard& part) {
+    part.former = most_of(part, asked.container, answer, settled);
     const Card* const card = card_of(&node, part);
     if (card == nullptr || is_whole(part, card)) return;
-    const Slice slice = slice_of(share, *card);
+    const Slice slice = slice_of(asked.share, *card);
     part.set_amounts({slice.memory, slice.compute, slice.memory_limit, slice.compute_limit});
   });
-  return granted;
+  return next;
 }
 
 std::optional<std::string> card_without_room(const NodeState& node, const Allocation& next) {

@@ -15,22 +15,23 @@ namespace tangram::model {
 [[nodiscard]] bool same_shape(const GpuRequest& request,
                               const std::vector<ContainerGrant>& granted);
 
-/// Does the request ask for other amounts than were granted? What follows from a card's size, as a
-/// fraction's memory does, counts only if it is far off: a card's size changes a little with its
-/// driver, which is no request.
-/// @param request  of the same shape
-/// @param node     null = not known: only what is requested in absolute terms is compared
+/// Does the request ask for other amounts than were granted? It does not if it asked for them by
+/// the max_burst that was in force then: a setting resizes no pod. What follows from a card's size,
+/// as a fraction's memory does, counts only if it is far off: a card's size changes a little with
+/// its driver, which is no request.
+/// @param request    of the same shape
+/// @param max_burst  as of the grant
+/// @param node       null = not known: only what is requested in absolute terms is compared
 [[nodiscard]] bool asks_other_amounts(const GpuRequest& request,
-                                      const std::vector<ContainerGrant>& granted,
+                                      const std::vector<ContainerGrant>& granted, int max_burst,
                                       const NodeState* node);
 
-/// The parts of the grant's next revision: what is requested now of the same cards.
+/// The parts of the grant's next revision: what is requested now of the same cards. All that the
+/// containers may have now becomes their former amounts: most_of().
 /// @param request  of the same shape
-/// @param settled  the containers are held to what is granted: that becomes the former amounts.
-///                 Else they may still have former ones, and each amount's larger one stays former
-/// @param node     has all the cards; those that it has not keep their amounts
+/// @param node     the allocation's; what is of a card that it has not keeps its amounts
 [[nodiscard]] std::vector<ContainerGrant> resized(const GpuRequest& request,
-                                                  std::vector<ContainerGrant> granted, bool settled,
+                                                  const Allocation& allocation,
                                                   const NodeState& node);
 
 /// The first card that the pod's next revision cannot have: it is away, or the pod would hold more

@@ -182,7 +182,8 @@ void add_resizes(const Readings& now, MetricFamilies& all) {
   MetricFamily resizes = MetricFamily::counter(
       "tangram_node_resizes_total",
       "Revisions of grants of this node's pods, by result: applied, or why not: in-use (the "
-      "containers use more), no-room, cannot-change (while the container runs).");
+      "containers use more), no-room, cannot-change (while the container runs), other-grant (it "
+      "is no revision of what they were started by).");
   resizes.add({{"result", "applied"}}, now.resizes.applied);
   for (std::size_t why = 0; why < now.resizes.refused.size(); ++why) {
     resizes.add({{"result", std::string(model::kResizeRefusalNames.at(why))}},

@@ -83,7 +83,9 @@ AdmissionResponse check_resize_request(const AdmissionRequest& request,
   }
   if (const std::string why = too_large(pod); !why.empty()) return refuse(pod.name, why);
   model::Mistakes mistakes;
-  check_resize(pod, read_pod_request(pod, settings), read_pod_request(old_pod, settings), settings,
+  AdmissionSettings before = settings;
+  before.requests.max_burst = 0;  // more may have been allowed when it was created
+  check_resize(pod, read_pod_request(pod, settings), read_pod_request(old_pod, before), settings,
                checks.counted, mistakes);
   return answer_of(pod, mistakes);
 }

@@ -183,6 +183,7 @@ std::string Binder::grant_text(const model::Allocation& allocation) const {
   return model::encode_signed({.pod_uid = allocation.pod_uid,
                                .node = allocation.node,
                                .issued_at = rfc3339(parts_.clock.wall()),
+                               .max_burst = allocation.max_burst,
                                .isolation = allocation.isolation,
                                .containers = allocation.containers,
                                .signature = {}},

@@ -25,7 +25,7 @@ constexpr milliseconds kInterval{100};
 /// After a failure: doubling from the first to the second.
 constexpr milliseconds kFirstBackoff{200};
 constexpr milliseconds kMaxBackoff{30'000};
-/// Before it is tried again what a node's agent had no room for, and the ledger has.
+/// Before it is tried again what a node's agent had no room for, and the ledger has: at first.
 constexpr seconds kAfterTakingBack{10};
 /// An API server works on a request for 60 s at most.
 constexpr seconds kLateWrite{70};
@@ -34,11 +34,10 @@ constexpr std::string_view kNotSigned =
     "the pod's grant is signed, and this extender has no known key to sign the next one; see "
     "docs/signing.md";
 
-const model::Allocation* find_allocation(const model::NodeState& node, std::string_view uid) {
-  const auto found = std::ranges::lower_bound(
-      node.allocations, uid, {},
-      [](const model::AllocationPtr& each) -> std::string_view { return each->pod_uid; });
-  return found != node.allocations.end() && (*found)->pod_uid == uid ? found->get() : nullptr;
+/// Does a key vouch for what stands on the pod, if one did for what the ledger has?
+bool is_vouched(const cluster::Recorded& recorded, const model::Ledger::Entry& entry) {
+  return !recorded.allocation.by_start &&
+         (!entry.is_signed || model::is_known_key(recorded.grant_key));
 }
 
 }  // namespace
@@ -58,7 +57,10 @@ void Resizer::look() {
   std::vector<Case*> in_order;
   for (auto& [uid, its] : cases_) in_order.push_back(&its);
   std::ranges::stable_sort(in_order, {}, &Case::since);
-  for (Case* its : in_order) advance(*its);
+  for (Case* its : in_order) {
+    advance(*its);
+    report(*its);
+  }
   std::array<std::uint64_t, cluster::kAllResizeStates.size()> states{};
   for (const auto& [uid, its] : cases_) {
     if (its.resize) ++states.at(static_cast<std::size_t>(its.resize->state));
@@ -79,6 +81,7 @@ void Resizer::follow() {
     if (is_new || its.pod->request != pod->request) {
       its.since = its.next_try = now;
       its.backoff = kFirstBackoff;
+      its.after_taking_back = kAfterTakingBack;
     }
     its.pod = pod;
     its.version = 0;
@@ -97,45 +100,59 @@ void Resizer::advance(Case& its) {
   const auto cluster = parts_.ledger.snapshot();
   const auto found = cluster->lookup(its.pod->node);
   if (!found) return;
-  const bool is_due = its.wanted && now >= its.next_try;
+  const bool is_due = its.wanted != Wanted::kNothing && now >= its.next_try;
   if (found->version == its.version && !is_due) return;
   its.version = found->version;
   const model::NodeState& node = *found->node;
-  const model::Allocation* const allocation = find_allocation(node, its.pod->pod.uid);
-  its.wanted = false;
-  if (allocation == nullptr || allocation->terminating) return note(its, std::nullopt);
-  note(its, state_of(its, *allocation, node));
-  if (!its.resize && cluster::has_all_it_requests(*allocation, its.pod->request, node)) {
+  const model::Allocation* const allocation = node.find_allocation(its.pod->pod.uid);
+  its.wanted = Wanted::kNothing;
+  its.resize.reset();
+  if (allocation == nullptr || allocation->terminating) return;
+  its.resize = state_of(its, *allocation, node);
+  const auto& request = its.pod->request;
+  if (!its.resize && request && cluster::has_all_it_requests(*allocation, *request, node)) {
     return parts_.pods.forget_resizable(its.pod);
   }
-  its.wanted = (its.resize && its.resize->state == ResizeState::kProposed) ||
-               cluster::must_be_taken_back(*allocation, node);
-  if (its.wanted && now >= its.next_try) write(its, *allocation, node);
+  its.wanted = wanted_of(its, *allocation, node);
+  if (its.wanted != Wanted::kNothing && now >= its.next_try) write(its, *allocation, node);
+}
+
+Resizer::Wanted Resizer::wanted_of(const Case& its, const model::Allocation& allocation,
+                                   const model::NodeState& node) {
+  if (cluster::must_be_taken_back(allocation, node)) return Wanted::kFormer;
+  if (!its.resize) return Wanted::kNothing;
+  if (its.resize->state == ResizeState::kProposed) return Wanted::kNext;
+  const bool replaced = cluster::may_be_replaced(allocation, its.pod->revision, node);
+  return replaced ? Wanted::kRepeated : Wanted::kNothing;
 }
 
 /// Room of pods that preempted others and wait for it is not given away.
 std::optional<cluster::Resize> Resizer::state_of(Case& its, const model::Allocation& allocation,
                                                  const model::NodeState& node) {
-  auto resize = cluster::resize_of(allocation, &its.pod->request, node);
+  auto resize = cluster::resize_of(allocation, its.pod.get(), node);
   if (!resize || resize->state != ResizeState::kProposed) return resize;
   const auto nominated =
       nominated_above({parts_.pods, parts_.promises}, allocation.pod_uid, allocation.priority);
   const auto here = nominated.find(allocation.node);
   if (here == nominated.end()) return resize;
   its.version = 0;  // the nomination may end without a change of the node
-  return cluster::resize_of(allocation, &its.pod->request,
+  return cluster::resize_of(allocation, its.pod.get(),
                             keep_room(node, here->second, parts_.policies));
 }
 
-void Resizer::note(Case& its, std::optional<cluster::Resize> resize) {
-  if (its.resize == resize) return;
-  its.resize = resize;
-  if (!resize) return;
-  const bool deferred = resize->state == ResizeState::kDeferred;
-  if (!deferred && resize->state != ResizeState::kInfeasible) return;
+/// What becomes so while another replica leads, or none, is reported by the next one that does.
+void Resizer::report(Case& its) const {
+  if (its.resize == its.reported) return;
+  const bool deferred = its.resize && its.resize->state == ResizeState::kDeferred;
+  if (!deferred && !(its.resize && its.resize->state == ResizeState::kInfeasible)) {
+    its.reported.reset();
+    return;
+  }
+  if (!may_write()) return;
+  its.reported = its.resize;
   parts_.report(its.pod->pod, deferred ? "ResizeDeferred" : "ResizeInfeasible",
                 "the resize of the pod is " + std::string(deferred ? "deferred" : "infeasible") +
-                    ": " + std::string(resize->reason));
+                    ": " + std::string(its.resize->reason));
 }
 
 bool Resizer::may_write() const { return parts_.may_write(settings_.api_timeout); }
@@ -145,46 +162,63 @@ void Resizer::put_off(Case& its) {
   its.backoff = std::min(its.backoff * 2, kMaxBackoff);
 }
 
+std::optional<model::Ledger::Entry> Resizer::find_entry(const std::string& uid) const {
+  return parts_.ledger.apply([&](const model::Ledger& ledger) {
+    const auto* found = ledger.find(uid);
+    return found == nullptr ? std::nullopt : std::optional(*found);
+  });
+}
+
 void Resizer::write(Case& its, const model::Allocation& allocation, const model::NodeState& node) {
   const std::scoped_lock lock(writing_);
   if (!may_write()) return;
   const cluster::PodName& name = its.pod->pod;
+  const auto entry = find_entry(name.uid);
+  // The watch has not shown the grant yet, or the revision that was written last.
+  if (!entry || entry->issued_at.empty() || entry->former) return;
   const auto pod = kube::read_pod(parts_.api, name.ns, name.name, settings_.api_timeout);
   if (!pod || pod->uid != name.uid || pod->deleting || pod->finished) return put_off(its);
   const auto plan = parts_.policies.plan(*pod);
   const auto recorded = cluster::recorded_allocation(*pod, *parts_.check);
-  // The watch is behind; or the grant was removed or forged, and what it said is not known.
-  const bool as_watched = plan && plan->demand.gpu == its.pod->request &&
-                          recorded.allocation.revision <= allocation.revision;
-  const bool is_signed = parts_.ledger.apply([&](const model::Ledger& ledger) {
-    const auto* entry = ledger.find(name.uid);
-    return entry != nullptr && entry->is_signed;
-  });
-  const bool vouched = !recorded.allocation.by_start && !recorded.issued_at.empty() &&
-                       (!is_signed || model::is_known_key(recorded.grant_key));
-  if (!as_watched || !vouched) return put_off(its);
-  const bool takes_back = cluster::must_be_taken_back(allocation, node);
-  const bool written =
-      send(its, *pod, recorded,
-           takes_back ? cluster::taken_back(allocation)
-                      : cluster::next_revision(allocation, its.pod->request, node));
-  if (takes_back && written) its.next_try = parts_.clock.now() + kAfterTakingBack;
+  // Whatever else stands there was not written by an extender, and is replaced.
+  const bool is_ours = recorded.issued_at == entry->issued_at && is_vouched(recorded, *entry);
+  const bool behind = is_ours && recorded.allocation.revision > allocation.revision;
+  const bool stands = is_ours && recorded.allocation.revision == allocation.revision &&
+                      recorded.allocation.containers == allocation.containers;
+  const auto requested = plan ? std::optional(plan->demand.gpu) : std::nullopt;
+  if (requested != its.pod->request || behind || (its.wanted == Wanted::kRepeated && stands)) {
+    return put_off(its);
+  }
+  const bool written = send(its, *pod, *entry, revision_for(its, allocation, node));
+  if (written && its.wanted == Wanted::kFormer) {
+    its.next_try = parts_.clock.now() + its.after_taking_back;
+    its.after_taking_back = std::min(its.after_taking_back * 2, kMaxBackoff);
+  }
+}
+
+model::Allocation Resizer::revision_for(const Case& its, const model::Allocation& allocation,
+                                        const model::NodeState& node) {
+  if (its.wanted == Wanted::kFormer) return cluster::taken_back(allocation, node);
+  if (its.wanted == Wanted::kRepeated) return cluster::repeated(allocation, node);
+  return cluster::next_revision(allocation, *its.pod->request, node);
 }
 
 /// @returns whether it was written
-bool Resizer::send(Case& its, const kube::Pod& pod, const cluster::Recorded& recorded,
+bool Resizer::send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& entry,
                    const model::Allocation& next) {
   const std::string text = model::encode_signed({.pod_uid = next.pod_uid,
                                                  .node = next.node,
-                                                 .issued_at = recorded.issued_at,
+                                                 .issued_at = entry.issued_at,
                                                  .revision = next.revision,
+                                                 .former_refused = next.former_refused,
+                                                 .max_burst = next.max_burst,
                                                  .isolation = next.isolation,
                                                  .containers = next.containers,
                                                  .signature = {}},
                                                 *parts_.sign);
   const model::SignatureCheck& check = *parts_.check;
-  if (model::is_known_key(recorded.grant_key) && !model::is_known_key(check(text).key)) {
-    note(its, cluster::Resize{ResizeState::kInfeasible, kNotSigned});
+  if (entry.is_signed && !model::is_known_key(check(text).key)) {
+    its.resize = cluster::Resize{ResizeState::kInfeasible, kNotSigned};
     put_off(its);
     return false;
   }
@@ -201,8 +235,7 @@ bool Resizer::send(Case& its, const kube::Pod& pod, const cluster::Recorded& rec
                                .uid = pod.uid,
                                .resource_version = pod.resource_version,
                                .annotation = std::string(model::kGrantAnnotation),
-                               .value = text},
-                    .revision = next.revision};
+                               .value = text}};
   ++doubts_;
   const auto written = try_to_write(its);
   if (written || written.error().code != Errc::kTimeout) end_doubt(its, written.has_value());
@@ -235,8 +268,8 @@ void Resizer::settle(Case& its) {
   if (gone) return end_doubt(its, false);
   if (!pod) return put_off(its);
   if (pod->resource_version != change.resource_version) {
-    const auto recorded = cluster::recorded_allocation(*pod, *parts_.check);
-    return end_doubt(its, recorded.allocation.revision == its.doubt->revision);
+    const auto grant = pod->annotations.find(model::kGrantKey);
+    return end_doubt(its, grant != pod->annotations.end() && grant->second == change.value);
   }
   if (may_write()) {
     if (try_to_write(its)) end_doubt(its, true);

@@ -43,7 +43,8 @@ struct ResizerSettings {
 /// Resizes running pods whose request has changed: takes the room in the ledger, and then writes
 /// the next revision of the pod's grant, on the same cards, with the pod's version as precondition.
 /// The node's agent applies it and answers in its Node. One revision at a time: the next one is
-/// written once the agent has applied or refused the one before.
+/// written once the agent has applied or refused the one before. Revisions say what the ledger has,
+/// and not what somebody may have written over the grant since.
 ///
 /// Those that wait for room are tried in the order in which their requests came, whenever their
 /// node changes; a smaller one may overtake. Every replica follows them; only the leader writes.
@@ -64,7 +65,7 @@ class Resizer final : public prometheus::Collectable {
     Required<std::function<bool(std::chrono::milliseconds)>> may_write;
     Required<model::Signer> sign;           ///< of grants
     Required<model::SignatureCheck> check;  ///< of grants that are read
-    /// Reports to people about a pod; must not block.
+    /// Reports to people about a pod; must not block. Only a leader does.
     std::function<void(const cluster::PodName&, std::string_view reason,
                        const std::string& sentence)>
         report;
@@ -86,8 +87,14 @@ class Resizer final : public prometheus::Collectable {
   /// A write without an answer.
   struct Doubt {
     kube::PodAnnotation change;
-    int revision = 0;
     TimePoint sent{};  ///< last
+  };
+  /// What is to be written next.
+  enum class Wanted {
+    kNothing,
+    kNext,      ///< what the pod requests now
+    kFormer,    ///< takes the revision back
+    kRepeated,  ///< the same, if somebody has replaced it
   };
   struct Case {
     cluster::ResizablePodPtr pod;
@@ -95,18 +102,26 @@ class Resizer final : public prometheus::Collectable {
     std::uint64_t version = 0;  ///< of the node, when it was last looked at
     TimePoint next_try{};       ///< after a failure
     std::chrono::milliseconds backoff{};
+    std::chrono::milliseconds after_taking_back{};
     std::optional<cluster::Resize> resize;
-    bool wanted = false;  ///< a revision is to be written
+    std::optional<cluster::Resize> reported;  ///< by this replica; nothing = it has ended since
+    Wanted wanted = Wanted::kNothing;
     std::optional<Doubt> doubt;
   };
 
   void follow();
   void advance(Case& its);
-  void note(Case& its, std::optional<cluster::Resize> resize);
+  void report(Case& its) const;
   void write(Case& its, const model::Allocation& allocation, const model::NodeState& node);
   std::optional<cluster::Resize> state_of(Case& its, const model::Allocation& allocation,
                                           const model::NodeState& node);
-  bool send(Case& its, const kube::Pod& pod, const cluster::Recorded& recorded,
+  [[nodiscard]] static Wanted wanted_of(const Case& its, const model::Allocation& allocation,
+                                        const model::NodeState& node);
+  [[nodiscard]] static model::Allocation revision_for(const Case& its,
+                                                      const model::Allocation& allocation,
+                                                      const model::NodeState& node);
+  [[nodiscard]] std::optional<model::Ledger::Entry> find_entry(const std::string& uid) const;
+  bool send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& entry,
             const model::Allocation& next);
   Result<void> try_to_write(Case& its);
   void settle(Case& its);

@@ -21,53 +21,27 @@ constexpr std::chrono::milliseconds kBetweenLooks = 1s;
 // However often pods change: a look asks the driver and reads the journal.
 constexpr std::chrono::milliseconds kAtLeast = 50ms;
 
+/// Lines of the log about refusals, in the long run and at once: who may change a pod's annotations
+/// can cause one at each look. Events have limits of their own.
+constexpr std::chrono::seconds kRefusalLine{10};
+constexpr int kRefusalLines = 20;
+
+constexpr std::string_view kUnvouched =
+    "the pod's grant was changed by someone whose signature does not count here, which has no "
+    "effect";
+constexpr std::string_view kNoRevision =
+    "the pod's grant was changed, and is no revision of the one that its containers were started "
+    "by, so it has no effect; delete the pod, and create it with the new request";
+
 std::uint64_t bytes_of(Mebibytes amount) {
   return static_cast<std::uint64_t>(amount.count()) << 20U;
 }
 
 Error unknown(std::string why) { return fail(Errc::kUnavailable, std::move(why)); }
 
-/// By pod UID, the least revision that its containers have; of pods that have started.
-std::map<std::string, int, std::less<>> least_revisions(const std::vector<JournalEntry>& journal) {
-  std::map<std::string, int, std::less<>> least;
-  for (const JournalEntry& entry : journal) {
-    if (!entry.claim) continue;
-    const auto grant = model::decode_grant(entry.claim->grant);
-    const int revision = grant ? grant->revision : 0;
-    const auto [found, first] = least.emplace(entry.claim->pod_uid, revision);
-    if (!first) found->second = std::min(found->second, revision);
-  }
-  return least;
-}
-
-/// What each pod has of its cards, by UID.
-std::map<std::string, CardRequests, std::less<>> amounts_of(const std::vector<CardClaim>& claims) {
-  std::map<std::string, CardRequests, std::less<>> amounts;
-  for (const CardClaim& claim : claims) {
-    CardRequests& sum = amounts[claim.pod_uid];
-    for (const model::GrantedCard& card : claim.container.cards) {
-      sum = sum + CardRequests{.milli = card.compute, .memory = card.memory};
-    }
-  }
-  return amounts;
-}
-
-CardRequests beyond(const CardRequests& requested, const CardRequests& had) {
-  return {.milli = std::max(requested.milli - had.milli, MilliGpu{}),
-          .memory = std::max(requested.memory - had.memory, Mebibytes{})};
-}
-
-int applied_in(const model::ResizeAnswers& answers, std::string_view pod_uid) {
-  const auto found = answers.find(pod_uid);
-  return found == answers.end() ? 0 : found->second.applied;
-}
-
-/// Of pods that have not started there may be any number: whoever creates a pod may name its node.
-void add_bounded(model::ResizeAnswers& started, const model::ResizeAnswers& not_started) {
-  for (const auto& [uid, answer] : not_started) {
-    if (started.size() < model::kMaxResizeAnswers) started.emplace(uid, answer);
-  }
-  while (started.size() > model::kMaxResizeAnswers) started.erase(std::prev(started.end()));
+bool is_earlier(const Claim& claim, int revision) {
+  const auto grant = model::decode_grant(claim.grant);
+  return grant && grant->revision < revision;
 }
 
 std::vector<model::Card> cards_of(const CardsNow& now) {
@@ -80,6 +54,7 @@ std::vector<model::Card> cards_of(const CardsNow& now) {
 
 Resizer::Resizer(Parts parts)
     : parts_(std::move(parts)),
+      refusal_lines_(kRefusalLine, kRefusalLines, parts_.clock),
       meter_(parts_.source, parts_.processes, parts_.runtime, parts_.clock),
       limits_({.journal = parts_.journal,
                .limiters = parts_.limiters,
@@ -111,9 +86,10 @@ void Resizer::wake() {
 
 void Resizer::look() {
   if (!parts_.pods.synced()) return;
-  const std::vector<Resize> due = find_due();
+  ResizesRefused refusals;
+  const std::vector<Resize> due = find_due(refusals);
+  forget_waits_but(due);
   const Sight sight = read(due);
-  Refusals refusals;
   PodResizes former;
   PodResizes now;
   bool first = false;
@@ -121,16 +97,16 @@ void Resizer::look() {
   {
     const auto claims = parts_.journal.lock_claims();
     for (const Resize& resize : due) {
-      Refusal refusal;
+      ResizeRefused refusal;
       const Step done = is_current(resize) ? step(resize, sight, refusal) : Step::kWaits;
       if (done == Step::kLowers) to_lower.push_back(&resize);
       if (done != Step::kRefused) continue;
-      Refusal& of_pod = refusals.try_emplace(resize.claim.pod_uid, refusal).first->second;
+      ResizeRefused& of_pod = refusals.try_emplace(resize.claim.pod_uid, refusal).first->second;
       // The extender takes a revision back for the others.
       if (of_pod.why == ResizeRefusal::kInUse) of_pod = std::move(refusal);
     }
     limits_.withdraw_all_but(due);
-    now = answer(refusals);
+    now = pod_resizes(parts_.pods, parts_.journal, refusals, published());
     const std::lock_guard lock(mutex_);
     former = std::exchange(now_, now);
     first = !std::exchange(looked_, true);
@@ -140,27 +116,23 @@ void Resizer::look() {
   if (first || former != now) parts_.changed();
 }
 
-/// All claims of which the pod has a later revision that counts.
-std::vector<Resize> Resizer::find_due() {
+/// All claims of which the pod has a later revision that counts. Those that do not are refused.
+std::vector<Resize> Resizer::find_due(ResizesRefused& refusals) const {
   std::vector<Resize> due;
-  Sentences unvouched;
   for (const JournalEntry& entry : parts_.journal.all()) {
     if (!entry.claim) continue;
     const LocalPodPtr pod = parts_.pods.find(entry.claim->pod_uid);
     if (!pod || !pod->grant || pod->grant->revision == 0) continue;
     auto resize = resize_of(entry, pod);
-    if (!resize) continue;
-    if (vouched_no_weaker(pod->grant_text, entry.claim->grant, *parts_.check)) {
+    if (resize && vouched_no_weaker(pod->grant_text, entry.claim->grant, *parts_.check)) {
       due.push_back(std::move(*resize));
-      continue;
+    } else if (resize || is_earlier(*entry.claim, pod->grant->revision)) {
+      refusals.try_emplace(
+          entry.claim->pod_uid,
+          ResizeRefused{.why = ResizeRefusal::kOtherGrant,
+                        .sentence = std::string(resize ? kUnvouched : kNoRevision)});
     }
-    if (unvouched_[entry.name] != pod->grant_text) report_unvouched(*resize);
-    unvouched.emplace(entry.name, pod->grant_text);
   }
-  unvouched_ = std::move(unvouched);
-  std::erase_if(waits_, [&](const auto& wait) {
-    return std::ranges::find(due, wait.first, &Resize::allocation) == due.end();
-  });
   return due;
 }
 
@@ -209,7 +181,7 @@ bool Resizer::is_current(const Resize& resize) const {
   return entry && entry->claim == resize.claim && pod && pod->grant_text == resize.pod->grant_text;
 }
 
-Resizer::Step Resizer::step(const Resize& resize, const Sight& sight, Refusal& refusal) {
+Resizer::Step Resizer::step(const Resize& resize, const Sight& sight, ResizeRefused& refusal) {
   if (auto final = final_refusal(resize)) {
     limits_.withdraw(resize.allocation);
     refusal = std::move(*final);
@@ -237,9 +209,9 @@ Resizer::Step Resizer::step(const Resize& resize, const Sight& sight, Refusal& r
   return Step::kRefused;
 }
 
-std::optional<Resizer::Refusal> Resizer::final_refusal(const Resize& resize) const {
+std::optional<ResizeRefused> Resizer::final_refusal(const Resize& resize) const {
   if (auto why = cannot_change(resize)) {
-    return Refusal{.why = ResizeRefusal::kCannotChange, .sentence = std::move(*why)};
+    return ResizeRefused{.why = ResizeRefusal::kCannotChange, .sentence = std::move(*why)};
   }
   const std::lock_guard lock(mutex_);
   const auto found = now_.answers.find(resize.claim.pod_uid);
@@ -247,7 +219,7 @@ std::optional<Resizer::Refusal> Resizer::final_refusal(const Resize& resize) con
       found->second.why != ResizeRefusal::kNoRoom) {
     return std::nullopt;
   }
-  return Refusal{.why = ResizeRefusal::kNoRoom, .sentence = ""};
+  return ResizeRefused{.why = ResizeRefusal::kNoRoom, .sentence = ""};
 }
 
 Result<void> Resizer::check_room(const Resize& resize, const Sight& sight) const {
@@ -350,34 +322,14 @@ void Resizer::wait_for(const Resize& resize, const std::string& why) {
   report(resize.pod->pod, kube::EventNote::Type::kWarning, "ResizeWaits", note);
 }
 
-PodResizes Resizer::answer(const Refusals& refusals) const {
-  const model::ResizeAnswers before = published();
-  const auto least = least_revisions(parts_.journal.all());
-  auto amounts = amounts_of(claims_of_present(parts_.pods, parts_.journal));
-  PodResizes now;
-  model::ResizeAnswers not_started;
-  for (const LocalPodPtr& pod : parts_.pods.all()) {
-    const std::string& uid = pod->pod.uid;
-    const int revision = pod->grant ? pod->grant->revision : 0;
-    const auto claimed = least.find(uid);
-    const bool started = claimed != least.end();
-    const int applied = started ? claimed->second : std::max(revision, applied_in(before, uid));
-    if (revision == 0 && applied == 0) continue;
-    model::ResizeAnswer answer{.applied = applied, .refused = 0, .why = {}};
-    const auto refused = refusals.find(uid);
-    if (refused != refusals.end() && revision > applied) {
-      answer.refused = revision;
-      answer.why = refused->second.why;
-    }
-    if (applied > 0) now.released = now.released + beyond(pod->requests, amounts[uid]);
-    (started ? now.answers : not_started).emplace(uid, answer);
-  }
-  add_bounded(now.answers, not_started);
-  return now;
+void Resizer::forget_waits_but(const std::vector<Resize>& due) {
+  std::erase_if(waits_, [&](const auto& wait) {
+    return std::ranges::find(due, wait.first, &Resize::allocation) == due.end();
+  });
 }
 
 void Resizer::report(const model::ResizeAnswers& former, const model::ResizeAnswers& now,
-                     const Refusals& refusals) {
+                     const ResizesRefused& refusals) {
   for (const auto& [uid, answer] : now) {
     const auto found = former.find(uid);
     const model::ResizeAnswer before =
@@ -392,7 +344,9 @@ void Resizer::report(const model::ResizeAnswers& former, const model::ResizeAnsw
     const LocalPodPtr pod = refused ? parts_.pods.find(uid) : nullptr;
     if (!pod) continue;
     const std::string& sentence = refusals.find(uid)->second.sentence;
-    spdlog::warn("pod {} is not resized: {}", pod->pod.full_name(), sentence);
+    if (refusal_lines_.reserve(std::chrono::nanoseconds(0))) {
+      spdlog::warn("pod {} is not resized: {}", pod->pod.full_name(), sentence);
+    }
     report(pod->pod, kube::EventNote::Type::kWarning, "ResizeRefused", sentence);
   }
 }
@@ -407,14 +361,6 @@ void Resizer::report(const NodePod& pod, kube::EventNote::Type type, std::string
                                       .reason = std::move(reason),
                                       .action = "Resizing",
                                       .note = std::move(note)});
-}
-
-void Resizer::report_unvouched(const Resize& resize) {
-  const std::string note =
-      "the pod's grant was changed by someone whose signature does not count here, which has no "
-      "effect";
-  spdlog::warn("pod {}: {}", resize.pod->pod.full_name(), note);
-  report(resize.pod->pod, kube::EventNote::Type::kWarning, "ResizeRefused", note);
 }
 
 std::optional<PodResizes> Resizer::state() const {

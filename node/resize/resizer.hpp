@@ -3,10 +3,12 @@
 #include "base/clock.hpp"
 #include "base/required.hpp"
 #include "kube/event_series.hpp"
+#include "kube/rate_limiter.hpp"
 #include "model/resizes.hpp"
 #include "node/audit/memory_meter.hpp"
 #include "node/pods/pod_requests.hpp"
 #include "node/resize/limits_in_force.hpp"
+#include "node/resize/pod_resizes.hpp"
 #include "node/resize/resize_check.hpp"
 
 #include <array>
@@ -24,15 +26,6 @@
 #include <vector>
 
 namespace tangram::node {
-
-/// What the Node says of pods whose grant was revised.
-struct PodResizes {
-  model::ResizeAnswers answers;
-  /// What the pods' resources request beyond what they have: Kubernetes cannot change those
-  /// requests in a running pod.
-  CardRequests released;
-  friend bool operator==(const PodResizes&, const PodResizes&) = default;
-};
 
 /// Holds running containers to later revisions of their pods' grants, and answers for each pod how
 /// far it has come.
@@ -61,8 +54,8 @@ struct PodResizes {
 /// Refused for what is in use is decided anew at each look. The other refusals of a revision are
 /// final, across restarts, too: the extender takes it back.
 ///
-/// What counts: a revision that model::revises() the claim's grant and vouched_no_weaker(). An
-/// older grant, or another one, has no effect.
+/// What counts: a revision that model::revises() the claim's grant and vouched_no_weaker(). Another
+/// later one is refused. An older grant has no effect.
 ///
 /// Threads: run() and look() on one, the rest from any. Holds Journal::lock_claims() while it
 /// decides and records, but not during calls of the driver or the runtime.
@@ -119,20 +112,15 @@ class Resizer {
     Counted counted;
     Result<std::vector<OrphanedMemory>> orphaned;
   };
-  struct Refusal {
-    model::ResizeRefusal why = model::ResizeRefusal::kInUse;
-    std::string sentence;
-  };
   enum class Step { kWaits, kLowers, kRefused, kApplied };
   using Sentences = std::map<std::string, std::string, std::less<>>;  ///< by allocation
-  using Refusals = std::map<std::string, Refusal, std::less<>>;       ///< by pod UID
 
-  [[nodiscard]] std::vector<Resize> find_due();
+  [[nodiscard]] std::vector<Resize> find_due(ResizesRefused& refusals) const;
   Sight read(const std::vector<Resize>& due);
   [[nodiscard]] Counted count(const std::vector<Resize>& due) const;
   [[nodiscard]] bool is_current(const Resize& resize) const;
-  Step step(const Resize& resize, const Sight& sight, Refusal& refusal);
-  [[nodiscard]] std::optional<Refusal> final_refusal(const Resize& resize) const;
+  Step step(const Resize& resize, const Sight& sight, ResizeRefused& refusal);
+  [[nodiscard]] std::optional<ResizeRefused> final_refusal(const Resize& resize) const;
   [[nodiscard]] Result<void> check_room(const Resize& resize, const Sight& sight) const;
   [[nodiscard]] Result<bool> is_over(const Resize& resize, const CardChange& card,
                                      const Sight& sight) const;
@@ -141,21 +129,20 @@ class Resizer {
   void set_limits(const std::vector<const Resize*>& to_lower);
   Sentences set_by_journal();
   void wait_for(const Resize& resize, const std::string& why);
+  void forget_waits_but(const std::vector<Resize>& due);
   [[nodiscard]] model::ResizeAnswers published() const;
-  [[nodiscard]] PodResizes answer(const Refusals& refusals) const;
   void report(const model::ResizeAnswers& former, const model::ResizeAnswers& now,
-              const Refusals& refusals);
+              const ResizesRefused& refusals);
   void report(const NodePod& pod, kube::EventNote::Type type, std::string reason,
               std::string note) const;
-  void report_unvouched(const Resize& resize);
 
   const Parts parts_;
+  kube::RateLimiter refusal_lines_;  ///< of the log
   // Of run()'s thread.
   MemoryMeter meter_;
   LimitsInForce limits_;
-  Sentences unvouched_;  ///< reported texts
-  Sentences waits_;      ///< why resizes wait, as reported
-  Sentences unset_;      ///< why limits could not be set, as logged
+  Sentences waits_;  ///< why resizes wait, as reported
+  Sentences unset_;  ///< why limits could not be set, as logged
 
   mutable std::mutex mutex_;
   std::condition_variable_any woken_;

@@ -14,6 +14,8 @@
 namespace tangram::cli {
 namespace {
 
+using cluster::ResizeState;
+
 using namespace std::chrono_literals;
 
 constexpr const char* kPod = "/api/v1/namespaces/ml/pods/half";
@@ -64,7 +66,7 @@ class ResizeTest : public ::testing::Test {
   ResizeProgress progress() {
     const auto read = read_resize_progress(rig_.api, "ml", "half", {});
     return read ? *read
-                : ResizeProgress{ResizeStage::kInfeasible, "error: " + read.error().message};
+                : ResizeProgress{ResizeState::kInfeasible, "error: " + read.error().message};
   }
   std::size_t patches() {
     const auto calls = rig_.api.calls();
@@ -195,24 +197,39 @@ TEST_F(ResizeTest, TellsARejectionFromAMissingRight) {
 }
 
 TEST_F(ResizeTest, KnowsHowFarItIs) {
-  EXPECT_EQ(progress(), (ResizeProgress{ResizeStage::kResized, ""}));
+  EXPECT_EQ(progress(), (ResizeProgress{std::nullopt, ""}));
   request({{"gpu-fraction", "0.25"}});
-  EXPECT_EQ(progress(), (ResizeProgress{ResizeStage::kProposed, ""}));
+  EXPECT_EQ(progress(), (ResizeProgress{ResizeState::kProposed, ""}));
   grant(1, 20'480, 250);
-  EXPECT_EQ(progress(), (ResizeProgress{ResizeStage::kInProgress, ""}));
+  EXPECT_EQ(progress(), (ResizeProgress{ResizeState::kInProgress, ""}));
   answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kInUse});
-  EXPECT_EQ(progress().stage, ResizeStage::kInfeasible);
+  EXPECT_EQ(progress().state, ResizeState::kInfeasible);
   EXPECT_NE(progress().reason.find("use more than that"), std::string::npos);
   answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kNoRoom});
-  EXPECT_EQ(progress().stage, ResizeStage::kDeferred);
+  EXPECT_EQ(progress().state, ResizeState::kDeferred);
   answer({.applied = 1, .refused = 0, .why = std::nullopt});
-  EXPECT_EQ(progress(), (ResizeProgress{ResizeStage::kResized, ""}));
+  EXPECT_EQ(progress(), (ResizeProgress{std::nullopt, ""}));
   request({{"gpu-mem", "8Gi"}, {"gpu-compute", "0.1"}});
-  EXPECT_EQ(progress(), (ResizeProgress{ResizeStage::kProposed, ""}));
+  EXPECT_EQ(progress(), (ResizeProgress{ResizeState::kProposed, ""}));
   grant(2, 8'192, 100);
-  EXPECT_EQ(progress(), (ResizeProgress{ResizeStage::kInProgress, ""})) << "1 was applied, not 2";
+  EXPECT_EQ(progress(), (ResizeProgress{ResizeState::kInProgress, ""})) << "1 was applied, not 2";
   answer({.applied = 2, .refused = 0, .why = std::nullopt});
-  EXPECT_EQ(progress(), (ResizeProgress{ResizeStage::kResized, ""}));
+  EXPECT_EQ(progress(), (ResizeProgress{std::nullopt, ""}));
+}
+
+TEST_F(ResizeTest, ARequestThatWasTakenBackIsInfeasible) {
+  model::Grant back = model::decode_grant(annotation("gpu-grant")).value();
+  back.revision = 2;
+  back.former_refused = true;
+  model::GrantedCard& card = back.containers.front().cards.front();
+  card.former =
+      model::CardAmounts{Mebibytes(20'480), MilliGpu(250), Mebibytes(20'480), MilliGpu(250)};
+  annotate(kPod, "tangram.dev/gpu-grant", model::encode(back));
+  answer({.applied = 2, .refused = 0, .why = std::nullopt});
+  request({{"gpu-fraction", "0.25"}});
+  EXPECT_EQ(progress().state, ResizeState::kInfeasible);
+  request({{"gpu-fraction", "0.5"}});
+  EXPECT_EQ(progress(), (ResizeProgress{std::nullopt, ""}));
 }
 
 // ---- The wait.
@@ -240,28 +257,28 @@ class AwaitResizeTest : public ::testing::Test {
   int explanations_ = 0;
 };
 
-const ResizeProgress kProposed{ResizeStage::kProposed, ""};
-const ResizeProgress kDone{ResizeStage::kResized, ""};
+const ResizeProgress kProposed{ResizeState::kProposed, ""};
+const ResizeProgress kDone{std::nullopt, ""};
 
 TEST_F(AwaitResizeTest, EndsWhenThePodIsResized) {
-  EXPECT_EQ(wait({kProposed, {ResizeProgress{ResizeStage::kInProgress}}, kDone}).value(), kDone);
+  EXPECT_EQ(wait({kProposed, {ResizeProgress{ResizeState::kInProgress}}, kDone}).value(), kDone);
   EXPECT_EQ(reads_, 3);
 }
 
 TEST_F(AwaitResizeTest, EndsWhenTheAgentRefuses) {
-  const ResizeProgress refused{ResizeStage::kInfeasible, "in use"};
+  const ResizeProgress refused{ResizeState::kInfeasible, "in use"};
   EXPECT_EQ(wait({kProposed, refused}).value(), refused);
 }
 
 TEST_F(AwaitResizeTest, EndsWhenTheExtenderSaysTwiceThatItIsInfeasible) {
-  const ResizeProgress infeasible{ResizeStage::kInfeasible, "larger than the card"};
+  const ResizeProgress infeasible{ResizeState::kInfeasible, "larger than the card"};
   EXPECT_EQ(wait({kProposed}, infeasible).value(), infeasible);
   EXPECT_EQ(explanations_, 2);
   EXPECT_LT(reads_, 10);
 }
 
 TEST_F(AwaitResizeTest, SaysTheStateWhenTheTimeIsUp) {
-  const ResizeProgress deferred{ResizeStage::kDeferred, "no room"};
+  const ResizeProgress deferred{ResizeState::kDeferred, "no room"};
   EXPECT_EQ(wait({kProposed}, deferred).value(), deferred);
   EXPECT_EQ(reads_, 61);
   EXPECT_EQ(wait({kProposed}).value(), kProposed) << "nothing explains it";
@@ -276,9 +293,9 @@ TEST_F(AwaitResizeTest, GoesOnWhenTheServerDoesNotAnswerForAWhile) {
 
 TEST(ResizeTextTest, SaysTheOutcome) {
   EXPECT_EQ(outcome_text("ml/p", kDone), "ml/p resized");
-  EXPECT_EQ(outcome_text("ml/p", {ResizeStage::kInfeasible, "in use"}),
+  EXPECT_EQ(outcome_text("ml/p", {ResizeState::kInfeasible, "in use"}),
             "ml/p is not resized: infeasible: in use");
-  EXPECT_EQ(outcome_text("ml/p", {ResizeStage::kDeferred, "no room"}),
+  EXPECT_EQ(outcome_text("ml/p", {ResizeState::kDeferred, "no room"}),
             "ml/p is not resized yet: deferred: no room; the request stands, and `kubectl tangram "
             "explain ml/p` shows how far it is");
 }

@@ -83,6 +83,16 @@ TEST(PolicySourceTest, HoldsPodsToTheBurstThatTheClusterAllows) {
   EXPECT_NE(above.error().message.find("2 times the request"), std::string::npos);
 }
 
+TEST(PolicySourceTest, APodThatRunsMayHaveBeenAllowedMore) {
+  PolicySettings settings;
+  settings.requests.max_burst = 2;
+  kube::Pod bound = pod({{"gpu-mem", "1Gi"}, {"gpu-mem-limit", "3Gi"}});
+  bound.node = "n";
+  const auto plan = PolicySource(settings).plan(bound);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->demand.gpu.containers.at(0).share.max_burst, 2) << "if it is resized";
+}
+
 TEST(PolicySourceTest, LearnsTheWorkloadFromThePodsThatArrive) {
   PolicySource source{PolicySettings{}};
   EXPECT_EQ(source.workload()->total, 0);

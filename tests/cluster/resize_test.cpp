@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 namespace tangram::cluster {
 namespace {
 
@@ -38,16 +40,24 @@ class ResizeOfTest : public ::testing::Test {
   void write() { pod_ = next_revision(pod_, request_, now()); }
   void answer(model::ResizeAnswer answer) { node_.resizes[kUid] = answer; }
 
-  model::NodeState now() { return with_pod(testing::node(node_), pod_); }
+  model::NodeState now() {
+    const model::NodeState with_its = with_pod(testing::node(node_), pod_);
+    return other_ ? with_pod(with_its, *other_) : with_its;
+  }
   std::string state() {
-    const auto resize = resize_of(pod_, &request_, now());
+    const auto resize = now_of();
     return resize ? std::string(to_string(resize->state)) : "none";
   }
-  std::string reason() { return std::string(resize_of(pod_, &request_, now())->reason); }
+  std::string reason() { return std::string(now_of()->reason); }
+  std::optional<Resize> now_of() {
+    const ResizablePod pod{.pod = {}, .node = "n", .request = request_, .revision = pod_.revision};
+    return resize_of(pod_, &pod, now());
+  }
 
   model::NodeInventory node_ = node();
   model::GpuRequest request_;
   Allocation pod_;
+  std::optional<Allocation> other_;  ///< on the same card
 };
 
 TEST_F(ResizeOfTest, GoesFromProposedToItsEnd) {
@@ -84,6 +94,60 @@ TEST_F(ResizeOfTest, SaysWhatTheAgentRefuses) {
   EXPECT_EQ(state(), "Deferred");
   ask(testing::fraction(300));
   EXPECT_EQ(state(), "Proposed");
+}
+
+TEST_F(ResizeOfTest, WhatWasTakenBackForGoodIsInfeasibleUntilTheRequestChanges) {
+  ask(testing::fraction(700));
+  write();
+  answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kCannotChange});
+  ASSERT_TRUE(must_be_taken_back(pod_, now()));
+  pod_ = taken_back(pod_, now());
+  EXPECT_EQ(pod_.revision, 2);
+  EXPECT_EQ(pod_.containers[0].cards[0].compute, MilliGpu(500));
+  EXPECT_EQ(state(), "Infeasible") << "also until the agent has applied that";
+  answer({.applied = 2});
+  EXPECT_EQ(state(), "Infeasible");
+  EXPECT_NE(reason().find("cannot change the limits"), std::string::npos);
+  ask(testing::fraction(500));
+  EXPECT_EQ(state(), "none");
+  ask(testing::fraction(800));
+  EXPECT_EQ(state(), "Proposed");
+  write();
+  EXPECT_FALSE(pod_.former_refused);
+}
+
+TEST_F(ResizeOfTest, WhatTakesARevisionBackIsNotTakenBackItself) {
+  ask(testing::fraction(700));
+  write();
+  answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kCannotChange});
+  pod_ = taken_back(pod_, now());
+  answer({.applied = 0, .refused = 2, .why = model::ResizeRefusal::kCannotChange});
+  EXPECT_FALSE(must_be_taken_back(pod_, now()));
+  EXPECT_EQ(state(), "Infeasible");
+}
+
+TEST_F(ResizeOfTest, AGrantThatWasPutBackIsReplacedWhateverItsNumber) {
+  ask(testing::fraction(500));
+  const auto held = testing::granted("a", 700, 700).amounts();
+  for (const int applied : {0, 2}) {
+    answer({.applied = applied, .held = {{"main", {{"a", held}}}}});
+    EXPECT_EQ(state(), "Proposed") << applied;
+    const Allocation next = next_revision(pod_, request_, now());
+    EXPECT_EQ(next.revision, applied + 1);
+    EXPECT_EQ(next.containers[0].cards[0].compute, MilliGpu(500));
+    EXPECT_EQ(next.containers[0].cards[0].former, held);
+  }
+}
+
+TEST_F(ResizeOfTest, WithoutAValidRequestItIsInfeasible) {
+  const ResizablePod unreadable{.pod = {}, .node = "n", .request = {}, .revision = 0};
+  const auto resize = resize_of(pod_, &unreadable, now());
+  ASSERT_TRUE(resize);
+  EXPECT_EQ(resize->state, ResizeState::kInfeasible);
+  EXPECT_NE(resize->reason.find("no valid request"), std::string_view::npos);
+  ask(testing::fraction(700));
+  write();
+  EXPECT_EQ(resize_of(pod_, &unreadable, now())->state, ResizeState::kInProgress);
 }
 
 TEST_F(ResizeOfTest, ACardThatIsAwayIsWaitedFor) {
@@ -136,6 +200,20 @@ TEST_F(ResizeOfTest, WhatTheDriverLimitsChangesUnlessTheAgentCannot) {
   answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kCannotChange});
   EXPECT_EQ(state(), "Infeasible") << "an earlier agent, or a container that one has started";
   EXPECT_NE(reason().find("cannot change the limits"), std::string::npos);
+}
+
+TEST_F(ResizeOfTest, SaysHowToMoveAmountsOnAFullCard) {
+  grant(with_compute(300, 700));
+  other_ = testing::allocation("other", "n", {testing::shared("a", 700, 300)});
+  other_->isolation = Isolation::kTimeSlice;
+  ask(with_compute(400, 700));
+  EXPECT_EQ(state(), "Deferred");
+  EXPECT_EQ(reason(), "its card has no room for it now");
+  ask(with_compute(400, 600));
+  EXPECT_EQ(state(), "Deferred");
+  EXPECT_NE(reason().find("first request less of what shrinks"), std::string::npos);
+  ask(with_compute(300, 600));
+  EXPECT_EQ(state(), "Proposed");
 }
 
 TEST_F(ResizeOfTest, APodWithoutCardsHasNone) {

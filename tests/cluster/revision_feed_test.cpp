@@ -45,14 +45,15 @@ class RevisionTest : public ::testing::Test {
   void show(const PodText& pod) { feed_.change(kube::EventType::kModified, pod_json(pod)); }
   int revision() { return rig_.entry("u1").allocation->revision; }
   std::int64_t used() { return rig_.used("n1").count(); }
-  void applied(int revision) {
+  /// The node's agent publishes this.
+  void publish(const std::string& resizes) {
     rig_.nodes.change(
         kube::EventType::kModified,
         node_json("n1", {{"tangram.dev/cards",
                           model::encode_cards({testing::card("n1-0"), testing::card("n1-1")})},
-                         {"tangram.dev/resizes",
-                          model::encode_resizes({{"u1", {.applied = revision}}})}}));
+                         {"tangram.dev/resizes", resizes}}));
   }
+  void applied(int revision) { publish(model::encode_resizes({{"u1", {.applied = revision}}})); }
 
   extender::Rig rig_;
   PodFeed feed_{rig_.ledger, rig_.table, rig_.policies, rig_.counters, by_signature()};
@@ -101,6 +102,19 @@ TEST_F(RevisionTest, AnUnsignedOneKeepsItsCards) {
   EXPECT_EQ(used(), 500);
 }
 
+TEST_F(RevisionTest, AnUnsignedOneIsOfTheGrantThatWasSeenFirst) {
+  show(revised(0, 500));
+  PodText other = revised(1, 900);
+  std::string& grant = other.annotations["tangram.dev/gpu-grant"];
+  grant.replace(grant.find("2026-01"), 7, "2026-02");
+  show(other);
+  EXPECT_EQ(revision(), 0);
+  EXPECT_EQ(used(), 500);
+  EXPECT_EQ(rig_.entry("u1").issued_at, "2026-01-01T00:00:00Z");
+  show(revised(1, 700));
+  EXPECT_EQ(used(), 700);
+}
+
 TEST_F(RevisionTest, TheRevisionThatIsBeingWrittenStaysWhileTheWatchShowsTheOneBefore) {
   show(revised(0, 500));
   const auto next = *recorded_allocation(*kube::decode_pod(pod_json(revised(1, 700))), {})
@@ -121,13 +135,17 @@ TEST_F(RevisionTest, TheRevisionThatIsBeingWrittenStaysWhileTheWatchShowsTheOneB
 
 TEST_F(RevisionTest, AnAnswerThatCannotBeReadChangesNoAmount) {
   show(revised(1, 100));
-  rig_.nodes.change(
-      kube::EventType::kModified,
-      node_json("n1", {{"tangram.dev/cards",
-                        model::encode_cards({testing::card("n1-0"), testing::card("n1-1")})},
-                       {"tangram.dev/resizes", "{}"}}));
+  publish("{}");
   EXPECT_EQ(used(), 500);
   EXPECT_EQ(rig_.counters.bad_cards, 1U);
+  publish(model::encode_resizes(
+      {{"u1",
+        {.applied = 2,
+         .held = {{"main", {{"n1-0", testing::granted("", 4'096, 800).amounts()}}}}}}}));
+  EXPECT_EQ(used(), 800);
+  publish(R"({"version":1,"pods":{"u1":{"revision":2,"held":{"main":{"n1-0":{}}}}}})");
+  EXPECT_EQ(used(), 800) << "what it said before counts";
+  EXPECT_EQ(rig_.counters.bad_cards, 2U);
 }
 
 TEST_F(RevisionTest, APodThatRequestsMoreThanItWasGrantedCanBeResized) {

@@ -148,20 +148,7 @@ struct Rig {
   void show(const std::string& pod) { pods.change(kube::EventType::kModified, read(pod)); }
 
   std::vector<std::string> list(const std::string& path) {
-    const std::string text = ask(testing::get_request(path)).body;
-    std::string copy = text;
-    json::Reader in(copy);
-    std::vector<std::string> items;
-    in.object([&](std::string_view key) {
-      if (key != "items") return in.skip();
-      in.array([&] {
-        const auto span = in.span();
-        items.push_back(text.substr(span.begin, span.end - span.begin));
-        in.skip();
-      });
-    });
-    if (auto done = in.finish(); !done) throw std::runtime_error(done.error().message);
-    return items;
+    return testing::items_of(ask(testing::get_request(path)).body);
   }
 
   [[nodiscard]] std::string picture() const { return testing::picture_of(*ledger.snapshot()); }

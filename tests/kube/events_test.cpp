@@ -133,19 +133,7 @@ class EventRecorderTest : public ::testing::Test {
   /// The events of a namespace, as stored.
   std::vector<std::string> events(const std::string& ns = "ml") {
     const std::string path = "/apis/events.k8s.io/v1/namespaces/" + ns + "/events";
-    std::string text = local.call(testing::get_request(path))->body;
-    std::vector<std::string> found;
-    std::string copy = text;
-    json::Reader in(copy);
-    in.object([&](std::string_view key) {
-      if (key != "items") return in.skip();
-      in.array([&] {
-        const auto span = in.span();
-        found.push_back(text.substr(span.begin, span.end - span.begin));
-        in.skip();
-      });
-    });
-    return found;
+    return testing::items_of(local.call(testing::get_request(path))->body);
   }
   void say(const EventNote& note) {
     recorder.record(note);

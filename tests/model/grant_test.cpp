@@ -101,6 +101,27 @@ TEST(GrantTest, FormerAmountsBelongToARevision) {
   EXPECT_FALSE(decode_grant(encode(grant)));
 }
 
+TEST(GrantTest, SaysThatTheFormerAmountsWereRefused) {
+  Grant grant = example();
+  grant.revision = 1;
+  grant.former_refused = true;
+  EXPECT_FALSE(decode_grant(encode(grant))) << "there are none";
+  grant.containers[0].cards[0].former = CardAmounts{};
+  EXPECT_NE(encode(grant).find(R"("revision":1,"formerRefused":true,"isolation")"),
+            std::string::npos);
+  EXPECT_EQ(*decode_grant(encode(grant)), grant);
+}
+
+TEST(GrantTest, SaysWhichBurstItsLimitsKeepTo) {
+  Grant grant = example();
+  EXPECT_EQ(encode(grant).find("maxBurst"), std::string::npos);
+  grant.max_burst = 4;
+  EXPECT_NE(encode(grant).find(R"("maxBurst":4,"isolation")"), std::string::npos);
+  EXPECT_EQ(*decode_grant(encode(grant)), grant);
+  grant.max_burst = 1001;
+  EXPECT_FALSE(decode_grant(encode(grant)));
+}
+
 TEST(GrantTest, ARevisionIsOfTheSameCards) {
   const Grant first = example();
   const auto later = [&](const std::function<void(Grant&)>& change) {

@@ -170,5 +170,42 @@ TEST_F(LedgerResizeTest, AnAgentThatLostItsAnswerMakesThePodHoldBothAgain) {
   EXPECT_EQ(milli(), 400);
 }
 
+/// What the agent says that container "main" of pod "p" is held to.
+NodeInventory held(NodeInventory node, int applied, std::int64_t milli,
+                   const std::string& card = "a") {
+  ResizeAnswer& answer = node.resizes["p"];
+  answer.applied = applied;
+  answer.held["main"][card] = testing::granted(card, milli, milli).amounts();
+  return node;
+}
+
+TEST_F(LedgerResizeTest, APodHoldsWhatItsContainersAreHeldToWhateverItsGrantSays) {
+  for (const int revision : {1, 2, 3}) {  // earlier, the same, and one that is not applied yet
+    ledger_.release("p");
+    ledger_.put_node(held(two_cards(), 2, 700));
+    ledger_.observe(revised("p", revision, 100, 400));
+    EXPECT_EQ(milli(), 700) << revision;
+    EXPECT_FALSE(ledger_.assume(pod("q", 301), kTtl)) << revision;
+  }
+  ledger_.put_node(held(two_cards(), 3, 100));
+  EXPECT_EQ(milli(), 100);
+}
+
+TEST_F(LedgerResizeTest, EachAmountThatIsHeldCountsByItself) {
+  NodeInventory node = held(two_cards(), 2, 700);
+  node.resizes["p"].held["main"]["a"].memory = Mebibytes(50);
+  ledger_.put_node(node);
+  EXPECT_EQ(use(0).compute, MilliGpu(700));
+  EXPECT_EQ(use(0).memory, Mebibytes(400));
+}
+
+TEST_F(LedgerResizeTest, OnlyTheAmountsOfTheGrantsCardsAndContainersCount) {
+  NodeInventory node = held(held(two_cards(), 2, 700, "b"), 2, 700, "gone");
+  node.resizes["p"].held["another"]["a"] = testing::granted("a", 900, 900).amounts();
+  ledger_.put_node(node);
+  EXPECT_EQ(milli(), 400);
+  EXPECT_TRUE(use(1).idle());
+}
+
 }  // namespace
 }  // namespace tangram::model

@@ -2,17 +2,25 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <string>
 
 namespace tangram::model {
 namespace {
 
+constexpr CardAmounts kAmounts{Mebibytes(100), MilliGpu(200), Mebibytes(300), MilliGpu(400)};
 const ResizeAnswers kAnswers{
     {"uid-1", {.applied = 3}},
-    {"uid-2", {.applied = 2, .refused = 4, .why = ResizeRefusal::kInUse}},
+    {"uid-2",
+     {.applied = 2,
+      .refused = 4,
+      .why = ResizeRefusal::kInUse,
+      .held = {{"main", {{"GPU-1", kAmounts}}}}}},
 };
-constexpr std::string_view kText = R"({"version":1,"pods":{"uid-1":{"revision":3},)"
-                                   R"("uid-2":{"revision":2,"refused":4,"why":"in-use"}}})";
+constexpr std::string_view kText =
+    R"({"version":1,"pods":{"uid-1":{"revision":3},)"
+    R"("uid-2":{"revision":2,"refused":4,"why":"in-use","held":{"main":{"GPU-1":)"
+    R"({"memMiB":100,"milli":200,"memLimitMiB":300,"milliLimit":400}}}}}})";
 
 TEST(ResizesTest, AreWrittenAndRead) {
   EXPECT_EQ(encode_resizes(kAnswers), kText);
@@ -41,6 +49,51 @@ TEST(ResizesTest, SaysWhatIsWrong) {
   EXPECT_NE(why(R"({"u":{}})").find("revision"), std::string::npos);
   EXPECT_NE(why(R"({"":{"revision":1}})").find("length"), std::string::npos);
   EXPECT_NE(why(R"({"u":{"revision":-1}})").find("revision"), std::string::npos);
+  EXPECT_NE(why(R"({"u":{"revision":1},"u":{"revision":2}})").find("twice"), std::string::npos);
+}
+
+TEST(ResizesTest, SaysWhatIsWrongWithWhatIsHeld) {
+  const auto why = [](const std::string& held) {
+    const auto read =
+        decode_resizes(R"({"version":1,"pods":{"u":{"revision":1,"held":)" + held + "}}}");
+    return read ? "read" : read.error().message;
+  };
+  const auto main = [&](const std::string& card) {
+    return why(R"({"main":{"a":{)" + card + "}}}");
+  };
+  EXPECT_EQ(why("{}"), "read");
+  EXPECT_EQ(main(R"("memMiB":1,"milli":2,"memLimitMiB":1,"milliLimit":2,"more":0)"), "read");
+  EXPECT_NE(main(R"("memMiB":1,"milli":2,"memLimitMiB":1)").find("milliLimit"), std::string::npos);
+  EXPECT_NE(main(R"("memMiB":2,"milli":2,"memLimitMiB":1,"milliLimit":2)").find("below"),
+            std::string::npos);
+  EXPECT_NE(main(R"("memMiB":1,"milli":1001,"memLimitMiB":1,"milliLimit":1001)").find("1000"),
+            std::string::npos);
+  EXPECT_NE(main(R"("memMiB":-1,"milli":0,"memLimitMiB":1,"milliLimit":2)").find("memMiB"),
+            std::string::npos);
+  EXPECT_NE(why(R"({"main":{},"main":{}})").find("\"main\" stands twice"), std::string::npos);
+  EXPECT_NE(why(R"({"":{}})").find("length"), std::string::npos);
+  std::string many = "{";
+  for (int i = 0; i < 17; ++i) many += (i > 0 ? ",\"c" : "\"c") + std::to_string(i) + "\":{}";
+  EXPECT_NE(why(many + "}").find("more than 16 containers"), std::string::npos);
+}
+
+TEST(ResizesTest, LeaveOutWhatIsHeldForWantOfSpaceAndNothingElse) {
+  ResizeAnswers answers;
+  for (int i = 1000; i < 3000; ++i) {
+    ResizeAnswer& answer = answers["0d4c7a3e-6f5b-4c7e-9d55-0c1f6f1f" + std::to_string(i)];
+    answer = {.applied = 1, .refused = 2, .why = ResizeRefusal::kNoRoom, .held = {}};
+    answer.held["main"]["GPU-1"] = kAmounts;
+  }
+  ResizeAnswers some(answers.begin(), std::next(answers.begin(), 500));
+  const ResizeAnswers all_of_some = some;
+  keep_to_size(some);
+  EXPECT_EQ(some, all_of_some);
+  keep_to_size(answers);
+  EXPECT_LE(encode_resizes(answers).size(), kMaxResizesBytes);
+  EXPECT_EQ(answers.size(), kMaxResizeAnswers);
+  EXPECT_EQ(answers.begin()->second, some.begin()->second);
+  EXPECT_EQ(answers.rbegin()->second,
+            (ResizeAnswer{.applied = 1, .refused = 2, .why = ResizeRefusal::kNoRoom, .held = {}}));
 }
 
 TEST(ResizesTest, HasALimit) {

@@ -168,4 +168,20 @@ inline std::string json_at(const std::string& text, std::string_view path) {
   return rest.starts_with('{') ? json_at(rest, path.substr(dot + 1)) : "<none>";
 }
 
+/// The objects of a list, which is a JSON text. None if it is not one.
+inline std::vector<std::string> items_of(const std::string& list) {
+  std::string copy = list;
+  json::Reader in(copy);
+  std::vector<std::string> items;
+  in.object([&](std::string_view key) {
+    if (key != "items") return in.skip();
+    in.array([&] {
+      const auto span = in.span();
+      items.push_back(list.substr(span.begin, span.end - span.begin));
+      in.skip();
+    });
+  });
+  return in.finish() ? items : std::vector<std::string>();
+}
+
 }  // namespace tangram::testing

@@ -159,6 +159,23 @@ TEST(ChangeTest, ABoundPodMayAskForOtherAmounts) {
   }
 }
 
+TEST(ChangeTest, APodThatWasAllowedMoreBurstMayAskForWhatIsAllowedNow) {
+  AdmissionSettings settings = testing::shipped_settings();
+  settings.requests.max_burst = 2;
+  const auto to = [&](const std::string& limit) {
+    return Webhook(settings)
+        .validate({.operation = "UPDATE",
+                   .object = granted(R"(tangram.dev/gpu-fraction: "0.25", )"
+                                     "tangram.dev/gpu-compute-limit: " +
+                                     limit),
+                   .old_object = granted(R"(tangram.dev/gpu-fraction: "0.25", )"
+                                         R"(tangram.dev/gpu-compute-limit: "1")")})
+        .message;
+  };
+  EXPECT_EQ(to(R"("0.5")"), "");
+  EXPECT_NE(to(R"("0.75")").find("more than 2 times the request"), std::string::npos);
+}
+
 TEST(ChangeTest, AResizeMustBeAValidRequestForTheSameCards) {
   const std::string half = granted(kHalf);
   const struct {

@@ -11,8 +11,9 @@
 #include <set>
 #include <string>
 
-/// Random resizes, binds, ends, lost answers and restarts of the extender and the node's agent,
-/// over an API server in memory. The agent is written here in the simplest way that can be right.
+/// Random resizes, binds, ends, lost answers, grants that are put back, and restarts of the
+/// extender and the node's agent, over an API server in memory. The agent is written here in the
+/// simplest way that can be right.
 ///
 /// TANGRAM_SEED=n begins with another seed; a failure prints what to set to see it again.
 namespace tangram::extender {
@@ -36,20 +37,8 @@ struct Extender {
 
   void look_at_nodes() { testing::send_list(nodes, list("/api/v1/nodes")); }
   void look_at_pods() { testing::send_list(pods, list("/api/v1/pods")); }
-  std::vector<std::string> list(const std::string& path) const {
-    const std::string text = api.call(testing::get_request(path))->body;
-    std::string copy = text;
-    json::Reader in(copy);
-    std::vector<std::string> items;
-    in.object([&](std::string_view key) {
-      if (key != "items") return in.skip();
-      in.array([&] {
-        const auto span = in.span();
-        items.push_back(text.substr(span.begin, span.end - span.begin));
-        in.skip();
-      });
-    });
-    return items;
+  [[nodiscard]] std::vector<std::string> list(const std::string& path) const {
+    return testing::items_of(api.call(testing::get_request(path))->body);
   }
 
   kube::LocalApi& api;
@@ -96,8 +85,8 @@ class World {
 
   const char* step() {
     using Deed = const char* (World::*)();
-    static constexpr std::array<std::pair<std::int64_t, Deed>, 10> kPercent{
-        {{20, &World::request},
+    static constexpr std::array<std::pair<std::int64_t, Deed>, 11> kPercent{
+        {{17, &World::request},
          {8, &World::create},
          {6, &World::end},
          {22, &World::extender_looks},
@@ -106,7 +95,8 @@ class World {
          {14, &World::agent_applies},
          {6, &World::agent_answers},
          {2, &World::restart_extender},
-         {2, &World::restart_agent}}};
+         {2, &World::restart_agent},
+         {3, &World::put_back}}};
     std::int64_t roll = random_.below(100);
     for (const auto& [percent, deed] : kPercent) {
       roll -= percent;
@@ -117,7 +107,7 @@ class World {
 
   void check() const {
     std::int64_t sum = 0;
-    for (const auto& [uid, held] : held_) sum += held.milli;
+    for (const auto& [uid, held] : held_) sum += held.milli();
     EXPECT_LE(sum, kCard) << "more is in the containers' hands than the card has";
   }
 
@@ -143,11 +133,12 @@ class World {
       const auto entry =
           extender_->ledger.apply([&](const model::Ledger& ledger) { return *ledger.find(uid); });
       const auto pod = extender_->table.find_resizable(uid);
-      const auto resize =
-          cluster::resize_of(*entry.allocation, pod ? &pod->request : nullptr, node);
-      const std::int64_t granted = entry.allocation->containers[0].cards[0].compute.count();
+      const auto resize = cluster::resize_of(*entry.allocation, pod.get(), node);
+      // An earlier grant may have been put back.
+      const std::int64_t granted =
+          std::max(entry.allocation->containers[0].cards[0].compute.count(), held_.at(uid).milli());
       if (!resize) {
-        EXPECT_EQ(held_.at(uid).milli, wanted) << name;
+        EXPECT_EQ(held_.at(uid).milli(), wanted) << name;
         EXPECT_EQ(held_.at(uid).revision, entry.allocation->revision) << name;
         counted += wanted;
       } else if (resize->state == cluster::ResizeState::kDeferred) {
@@ -156,7 +147,7 @@ class World {
       } else {
         EXPECT_EQ(resize->state, cluster::ResizeState::kInfeasible) << name;
         EXPECT_LT(wanted, held_.at(uid).in_use) << name;
-        counted += held_.at(uid).milli;
+        counted += held_.at(uid).milli();
       }
     }
     EXPECT_EQ(node.use[0].compute.count(), counted);
@@ -166,9 +157,11 @@ class World {
   /// What the agent has journaled of a pod, and what the pod uses.
   struct Held {
     int revision = 0;
-    std::int64_t milli = 0;
+    model::CardAmounts amounts;
     std::int64_t in_use = 0;
     int refused = 0;
+
+    [[nodiscard]] std::int64_t milli() const { return amounts.compute.count(); }
   };
 
   kube::Response ask(const kube::Request& request) { return server_.call(request).value(); }
@@ -212,6 +205,7 @@ class World {
     gone.query["gracePeriodSeconds"] = "0";
     ask(gone);
     held_.erase(uids_.at(pod));  // its processes have ended before
+    seen_.erase(pod);
     uids_.erase(pod);
     requested_.erase(pod);
     return "end";
@@ -244,26 +238,47 @@ class World {
     return "restart the extender";
   }
 
+  /// The API server's store is restored, after the agent has answered, and extenders start. Or
+  /// somebody writes an annotation that was kept, and the extender has followed so far.
+  const char* put_back() {
+    if (seen_.empty()) return "put back nothing";
+    agent_answers();
+    watch_nodes();
+    watch_pods();
+    const auto& [pod, texts] = random_.one_of(seen_);
+    std::string body;
+    json::Writer out(body);
+    out.begin_object().key("metadata").begin_object().key("annotations").begin_object();
+    out.member("tangram.dev/gpu-grant", random_.one_of(texts));
+    out.end_object().end_object().end_object();
+    ask(testing::write_request(kube::Method::kPatch, path(pod), body));
+    if (random_.chance(70)) restart_extender();
+    return "put an earlier grant back";
+  }
+
   const char* agent_applies() {
     for (const auto& [name, uid] : uids_) {
       const auto pod = kube::decode_pod(ask(testing::get_request(path(name))).body);
       const auto text = pod->annotations.find("gpu-grant");
       if (pod->node.empty() || text == pod->annotations.end()) continue;
       const model::Grant grant = *model::decode_grant(text->second);
-      const std::int64_t milli = grant.containers[0].cards[0].compute.count();
+      seen_[name].push_back(text->second);
+      const model::CardAmounts amounts = grant.containers[0].cards[0].amounts();
       const bool starts = !held_.contains(uid);
       Held& held = held_[uid];
       if (starts) {
-        held = {.revision = grant.revision, .milli = milli};
+        held = {.revision = grant.revision, .amounts = amounts};
       } else if (grant.revision > held.revision) {
-        held.in_use = std::min(held.in_use, held.milli);
-        if (milli < held.in_use) {
+        held.in_use = std::min(held.in_use, held.milli());
+        if (amounts.compute.count() < held.in_use) {
           held.refused = grant.revision;
         } else {
-          held = {.revision = grant.revision, .milli = milli, .in_use = held.in_use};
+          held = {.revision = grant.revision, .amounts = amounts, .in_use = held.in_use};
         }
+      } else {
+        held.refused = 0;
       }
-      held.in_use = random_.chance(70) ? held.in_use : random_.between(0, held.milli / 100) * 100;
+      held.in_use = random_.chance(70) ? held.in_use : random_.between(0, held.milli() / 100) * 100;
       check();
     }
     return "the agent applies";
@@ -272,7 +287,8 @@ class World {
   const char* agent_answers() {
     model::ResizeAnswers answers;
     for (const auto& [uid, held] : held_) {
-      model::ResizeAnswer answer{.applied = held.revision};
+      model::ResizeAnswer answer{.applied = held.revision,
+                                 .held = {{"main", {{"n-0", held.amounts}}}}};
       if (held.refused > held.revision) {
         answer.refused = held.refused;
         answer.why = model::ResizeRefusal::kInUse;
@@ -301,7 +317,8 @@ class World {
   std::unique_ptr<Extender> extender_;
   std::map<std::string, std::string> uids_;  ///< of the pods there are, by name
   std::map<std::string, std::int64_t> requested_;
-  std::map<std::string, Held> held_;  ///< by UID
+  std::map<std::string, Held> held_;                      ///< by UID
+  std::map<std::string, std::vector<std::string>> seen_;  ///< grants of pods that run, by name
   int next_name_ = 0;
 };
 

@@ -1,109 +1,10 @@
-#include "extender/scheduling/resizer.hpp"
-
-#include "extender/health_routes.hpp"
-#include "model/grant.hpp"
-#include "tests/extender/rig.hpp"
-#include "tests/testing/exposition.hpp"
-#include "tests/testing/passing_api.hpp"
-
-#include <gtest/gtest.h>
+#include "tests/extender/scheduling/resizer_fixture.hpp"
 
 namespace tangram::extender {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::Fault;
-
-const testing::CallMatch kWrite{.method = kube::Method::kPatch, .path_ends = "/pods/p"};
-
-/// One node "n" with one card of 80 GiB, and a pod "p" that was bound with half of it.
-class ResizerTest : public ::testing::Test {
- protected:
-  ResizerTest() {
-    rig_.add_node("n");
-    rig_.sync();
-    uid_ = bind("p", "0.5");
-  }
-  std::string bind(const std::string& name, const std::string& fraction) {
-    std::string uid = rig_.add_pod(name, {{"tangram.dev/gpu-fraction", fraction},
-                                          {"tangram.dev/gpu-isolation", "time-slice"}});
-    rig_.show(name);
-    EXPECT_EQ(rig_.bind(name, uid, "n").error, "");
-    rig_.show(name);
-    return uid;
-  }
-  /// A user changes the pod's request, and the watch shows it.
-  void request(const std::string& fraction, const std::string& pod = "p") {
-    annotate(pod, R"({"tangram.dev/gpu-fraction":")" + fraction + "\"}");
-  }
-  void annotate(const std::string& pod, const std::string& annotations) {
-    rig_.ask(testing::write_request(kube::Method::kPatch, "/api/v1/namespaces/ml/pods/" + pod,
-                                    R"({"metadata":{"annotations":)" + annotations + "}}"));
-    rig_.show(pod);
-  }
-  /// The node's agent answers.
-  void answer(const model::ResizeAnswers& answers) {
-    std::string text;
-    json::Writer out(text);
-    out.begin_object().key("metadata").begin_object().key("annotations").begin_object();
-    out.member("tangram.dev/resizes", model::encode_resizes(answers));
-    out.end_object().end_object().end_object();
-    const auto node =
-        rig_.ask(testing::write_request(kube::Method::kPatch, "/api/v1/nodes/n", text));
-    rig_.nodes.change(kube::EventType::kModified, node.body);
-  }
-  void applied(int revision) { answer({{uid_, {.applied = revision}}}); }
-  void refused(int revision, model::ResizeRefusal why) {
-    answer({{uid_, {.applied = revision - 1, .refused = revision, .why = why}}});
-  }
-  void look() {
-    resizer_.look();
-    rig_.show("p");
-    clock().advance(1s);
-  }
-  testing::ManualClock& clock() { return rig_.clock; }
-
-  model::Grant grant(const std::string& pod = "p") { return rig_.grant_of(pod).value(); }
-  std::int64_t granted(const std::string& pod = "p") {
-    return grant(pod).containers[0].cards[0].compute.count();
-  }
-  std::int64_t used() { return rig_.used("n").count(); }
-  std::size_t writes() { return rig_.api.calls(kWrite).size(); }
-  std::string state() {
-    const auto cluster = rig_.ledger.snapshot();
-    const auto pod = rig_.table.find_resizable(uid_);
-    const auto entry = rig_.entry(uid_);
-    const auto resize =
-        cluster::resize_of(*entry.allocation, pod ? &pod->request : nullptr, *cluster->find("n"));
-    return resize ? std::string(to_string(resize->state)) : "";
-  }
-  double results(const std::string& result) {
-    return testing::Exposition(exposition({&resizer_}))
-        .value("tangram_resizes_total{result=\"" + result + "\"}");
-  }
-
-  Rig rig_;
-  std::string uid_;
-  std::vector<std::string> told_;
-  int may_write_times_ = 1'000;
-  Resizer resizer_{
-      {},
-      {.api = rig_.api,
-       .ledger = rig_.ledger,
-       .pods = rig_.table,
-       .promises = rig_.promises,
-       .policies = rig_.policies,
-       .clock = rig_.clock,
-       .may_write =
-           [this](std::chrono::milliseconds) { return rig_.may_write && may_write_times_-- > 0; },
-       .sign = model::Signer(),
-       .check = model::SignatureCheck(),
-       .report =
-           [this](const cluster::PodName& pod, std::string_view reason,
-                  const std::string& sentence) {
-             told_.push_back(pod.name + " " + std::string(reason) + ": " + sentence);
-           }}};
-};
 
 TEST_F(ResizerTest, LeavesAPodThatHasWhatItRequests) {
   look();
@@ -236,6 +137,66 @@ TEST_F(ResizerTest, TakesBackWhatTheAgentHasNoRoomForAndTriesAgainLater) {
   EXPECT_EQ(granted(), 700);
 }
 
+TEST_F(ResizerTest, WaitsLongerAfterEveryTakeBack) {
+  request("0.7");
+  int revision = 0;
+  for (const auto wait : {10s, 20s, 30s, 30s}) {
+    look();
+    EXPECT_EQ(grant().revision, ++revision);
+    EXPECT_EQ(granted(), 700);
+    refused(revision, model::ResizeRefusal::kNoRoom);
+    look();
+    EXPECT_EQ(grant().revision, ++revision);
+    EXPECT_EQ(granted(), 500);
+    applied(revision);
+    clock().advance(wait - 2s);  // one has passed
+    look();
+    EXPECT_EQ(grant().revision, revision) << wait.count();
+  }
+  request("0.8");  // a new one is tried at once
+  look();
+  EXPECT_EQ(granted(), 800);
+}
+
+TEST_F(ResizerTest, TakesBackWhatCannotBeChangedOnce) {
+  request("0.7");
+  look();
+  refused(1, model::ResizeRefusal::kCannotChange);
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(granted(), 500);
+  applied(2);
+  EXPECT_EQ(used(), 500) << "the room is others' again";
+  for (int i = 0; i < 60; ++i) look();
+  EXPECT_EQ(writes(), 2U);
+  EXPECT_EQ(state(), "Infeasible");
+  EXPECT_EQ(told_.size(), 1U);
+  request("0.6");
+  look();
+  EXPECT_EQ(granted(), 600);
+}
+
+TEST_F(ResizerTest, TakesBackAlsoWhenTheRequestIsNoLongerValid) {
+  request("0.7");
+  look();
+  request("much");
+  look();
+  EXPECT_EQ(state(), "InProgress");
+  refused(1, model::ResizeRefusal::kNoRoom);
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(granted(), 500);
+  applied(2);
+  EXPECT_EQ(used(), 500);
+  look();
+  EXPECT_EQ(state(), "Infeasible");
+  ASSERT_FALSE(told_.empty());
+  EXPECT_NE(told_.back().find("no valid request"), std::string::npos);
+  request("0.6");
+  look();
+  EXPECT_EQ(granted(), 600);
+}
+
 TEST_F(ResizerTest, SaysWhyItIsInfeasible) {
   annotate("p", R"({"tangram.dev/gpu-fraction":null,"tangram.dev/gpu-mem":"81Gi"})");
   look();
@@ -258,9 +219,34 @@ TEST_F(ResizerTest, OnlyALeaderWrites) {
   EXPECT_EQ(granted(), 700);
 }
 
+TEST_F(ResizerTest, TheNextLeaderReportsOnceWhatIsSoThen) {
+  bind("q", "0.4");
+  rig_.may_write = false;
+  request("0.7");
+  look();
+  EXPECT_TRUE(told_.empty()) << "another one leads";
+  rig_.may_write = true;
+  look();
+  look();
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_NE(told_[0].find("ResizeDeferred"), std::string::npos);
+  rig_.may_write = false;
+  look();
+  rig_.may_write = true;
+  look();
+  EXPECT_EQ(told_.size(), 1U) << "it has said so itself";
+  rig_.may_write = false;
+  annotate("p", R"({"tangram.dev/gpu-count":"2"})");
+  look();
+  rig_.may_write = true;
+  look();
+  ASSERT_EQ(told_.size(), 2U);
+  EXPECT_NE(told_[1].find("ResizeInfeasible"), std::string::npos);
+}
+
 TEST_F(ResizerTest, APodThatChangedSinceIsReadAnew) {
   request("0.7");
-  rig_.api.will_answer(kWrite, 409);
+  rig_.api.will_answer(kRevisionWrite, 409);
   look();
   EXPECT_EQ(used(), 500);
   EXPECT_EQ(results("refused"), 1);
@@ -270,7 +256,7 @@ TEST_F(ResizerTest, APodThatChangedSinceIsReadAnew) {
 
 TEST_F(ResizerTest, AWriteThatWasAppliedWithoutAnAnswerCounts) {
   request("0.7");
-  rig_.api.will(kWrite, Fault::Kind::kLoseAnswer);
+  rig_.api.will(kRevisionWrite, Fault::Kind::kLoseAnswer);
   resizer_.look();
   EXPECT_EQ(used(), 700) << "it may have been applied";
   clock().advance(1s);
@@ -287,7 +273,7 @@ TEST_F(ResizerTest, AWriteThatWasAppliedWithoutAnAnswerCounts) {
 
 TEST_F(ResizerTest, AWriteWithoutAnAnswerIsSentAgain) {
   request("0.7");
-  rig_.api.will(kWrite, Fault::Kind::kLoseBefore);
+  rig_.api.will(kRevisionWrite, Fault::Kind::kLoseBefore);
   look();
   EXPECT_EQ(grant().revision, 0);
   EXPECT_EQ(used(), 700);
@@ -298,7 +284,7 @@ TEST_F(ResizerTest, AWriteWithoutAnAnswerIsSentAgain) {
 
 TEST_F(ResizerTest, AWriteWithoutAnAnswerIsGivenUpOnceThePodHasChanged) {
   request("0.7");
-  rig_.api.will(kWrite, Fault::Kind::kLoseBefore);
+  rig_.api.will(kRevisionWrite, Fault::Kind::kLoseBefore);
   look();
   request("0.5");
   look();
@@ -310,7 +296,7 @@ TEST_F(ResizerTest, AWriteWithoutAnAnswerIsGivenUpOnceThePodHasChanged) {
 
 TEST_F(ResizerTest, AReplicaThatNoLongerLeadsWaitsUntilNothingCanComeAnyMore) {
   request("0.7");
-  rig_.api.will(kWrite, Fault::Kind::kLoseBefore);
+  rig_.api.will(kRevisionWrite, Fault::Kind::kLoseBefore);
   look();
   rig_.may_write = false;
   EXPECT_FALSE(resizer_.finish());
@@ -345,7 +331,7 @@ TEST_F(ResizerTest, TakingBackIsTriedUntilItIsDone) {
   request("0.7");
   look();
   refused(1, model::ResizeRefusal::kNoRoom);
-  rig_.api.will_answer(kWrite, 409);
+  rig_.api.will_answer(kRevisionWrite, 409);
   look();
   EXPECT_EQ(grant().revision, 1);
   look();
@@ -390,7 +376,7 @@ TEST_F(ResizerTest, APodThatWasListedBeforeItsNodeIsLookedAtOnce) {
 
 TEST_F(ResizerTest, APodThatEndsMeanwhileKeepsNothing) {
   request("0.7");
-  rig_.api.will(kWrite, Fault::Kind::kLoseBefore);
+  rig_.api.will(kRevisionWrite, Fault::Kind::kLoseBefore);
   resizer_.look();
   rig_.end_pod("p");
   EXPECT_EQ(used(), 0);
@@ -398,35 +384,6 @@ TEST_F(ResizerTest, APodThatEndsMeanwhileKeepsNothing) {
   resizer_.look();
   EXPECT_TRUE(resizer_.finish());
   EXPECT_EQ(used(), 0);
-}
-
-TEST_F(ResizerTest, AnEarlierGrantThatIsPutBackIsReplacedByALaterRevision) {
-  const std::string first = testing::json_at(rig_.read("p"), "metadata.uid");
-  const std::string text = model::encode(grant());
-  request("0.1");
-  look();
-  applied(1);
-  EXPECT_EQ(used(), 100);
-  std::string body;
-  json::Writer out(body);
-  out.begin_object().member("tangram.dev/gpu-grant", text).end_object();
-  annotate("p", body);
-  EXPECT_EQ(used(), 100) << "the watch has shown a later one";
-  // A restarted extender knows only what stands there, and the agent's word.
-  Rig fresh;
-  EXPECT_EQ(grant().revision, 0);
-  testing::send_list(fresh.nodes, rig_.list("/api/v1/nodes"));
-  testing::send_list(fresh.pods, rig_.list("/api/v1/pods"));
-  const auto cluster = fresh.ledger.snapshot();
-  const auto pod = fresh.table.find_resizable(first);
-  ASSERT_NE(pod, nullptr);
-  const auto allocation = fresh.entry(first).allocation;
-  const auto resize = cluster::resize_of(*allocation, &pod->request, *cluster->find("n"));
-  ASSERT_TRUE(resize);
-  EXPECT_EQ(resize->state, cluster::ResizeState::kProposed);
-  const auto next = cluster::next_revision(*allocation, pod->request, *cluster->find("n"));
-  EXPECT_EQ(next.revision, 2);
-  EXPECT_EQ(next.containers[0].cards[0].compute, MilliGpu(100));
 }
 
 }  // namespace

@@ -132,7 +132,13 @@ struct ResizeRig {
     look();
   }
 
+  /// Without what it is held to.
   [[nodiscard]] model::ResizeAnswer answer(const std::string& name) const {
+    model::ResizeAnswer answer = whole_answer(name);
+    answer.held.clear();
+    return answer;
+  }
+  [[nodiscard]] model::ResizeAnswer whole_answer(const std::string& name) const {
     const auto now = resizer->state();
     const auto found =
         now ? now->answers.find("uid-" + name) : model::ResizeAnswers::const_iterator{};
@@ -191,6 +197,7 @@ struct ResizeRig {
 inline constexpr auto kInUse = model::ResizeRefusal::kInUse;
 inline constexpr auto kNoRoom = model::ResizeRefusal::kNoRoom;
 inline constexpr auto kCannotChange = model::ResizeRefusal::kCannotChange;
+inline constexpr auto kOtherGrant = model::ResizeRefusal::kOtherGrant;
 
 /// A share of GPU-1, recorded as one.
 inline model::GrantedCard share(std::int64_t mib, std::int64_t milli) {

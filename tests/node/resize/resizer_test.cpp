@@ -291,7 +291,7 @@ TEST_F(ResizerTest, AWholeCardIsNeverResized) {
   rig.run("a", ResizeRig::grant("a", 0, {whole}));
   rig.annotate("a", ResizeRig::grant("a", 1, {share(4096, 500)}));
   rig.look_twice();
-  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 0, {}}));
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 1, kOtherGrant}));
   EXPECT_EQ(rig.card_in_journal("a.main"), whole);
 }
 
@@ -330,6 +330,27 @@ TEST_F(ResizerTest, APodHasWhatItsSlowestContainerHas) {
   EXPECT_EQ(rig.limit_in_journal("a.main"), 8192);
   EXPECT_EQ(rig.limit_in_journal("a.side"), 4096);
   EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 1, kInUse}));
+}
+
+TEST_F(ResizerTest, AnswersWhatStartedContainersAreHeldTo) {
+  model::Grant grant = ResizeRig::grant("a", 0, {share(8192, 300)});
+  grant.containers.push_back({"side", {share(8192, 300)}});
+  grant.containers.push_back({"later", {share(8192, 300)}});
+  rig.run("a", grant);
+  rig.start("a", grant, "library", "side");
+  rig.use("a", 6000);  // of main
+  model::Grant shrunk = grant;
+  shrunk.revision = 1;
+  for (auto& container : shrunk.containers) container.cards = {share(4096, 100)};
+  rig.annotate("a", shrunk);
+  rig.look_twice();
+  const model::HeldAmounts held{{"main", {{"GPU-1", share(8192, 300).amounts()}}},
+                                {"side", {{"GPU-1", share(4096, 100).amounts()}}}};
+  EXPECT_EQ(rig.whole_answer("a").held, held);
+  rig.boot();
+  rig.annotate("a", grant);  // put back
+  rig.look();
+  EXPECT_EQ(rig.whole_answer("a").held, held) << "as long as one of them has applied a revision";
 }
 
 TEST_F(ResizerTest, AContainerOfUnknownLimitsWaitsUntilItStartsAgainAndSaysSo) {

@@ -5,6 +5,7 @@
 #include "base/file.hpp"
 #include "kube/grant_keys.hpp"
 #include "tests/node/resize/resize_rig.hpp"
+#include "tests/testing/log_probe.hpp"
 
 #include <gtest/gtest.h>
 
@@ -51,9 +52,42 @@ TEST_F(ResizerTrustTest, AForgedRevisionOfASignedGrantHasNoEffect) {
     rig.look_twice();
     EXPECT_EQ(rig.limit("a.main"), 8192);
     EXPECT_EQ(rig.card_in_journal("a.main"), share(8192, 500));
-    EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 0, {}}));
+    EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 2, kOtherGrant}));
   }
-  EXPECT_EQ(rig.events.size(), 2U) << "one for each, however often the agent looks";
+  ASSERT_EQ(rig.events.size(), 1U) << "for the revision, whoever made it";
+  EXPECT_NE(rig.events[0].find("signature does not count"), std::string::npos);
+  EXPECT_EQ(rig.resizer->counts().refused[3], 1U);
+}
+
+TEST_F(ResizerTrustTest, AGrantThatIsNoRevisionOfTheFirstIsRefused) {
+  rig.run("a", first, "library", by(extender));
+  model::Grant other_time = second;
+  other_time.issued_at = "2026-06-01T00:00:00Z";
+  rig.annotate("a", other_time, by(extender));
+  rig.look_twice();
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 1, kOtherGrant}));
+  EXPECT_EQ(rig.limit("a.main"), 8192);
+  ASSERT_EQ(rig.events.size(), 1U);
+  EXPECT_NE(rig.events[0].find("is no revision"), std::string::npos);
+  other_time.revision = 0;
+  rig.annotate("a", other_time, by(extender));
+  rig.look();
+  EXPECT_EQ(rig.answer("a").applied, -1) << "no later one";
+  rig.annotate("a", larger, by(extender));
+  rig.look();
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{2, 0, {}}));
+}
+
+TEST_F(ResizerTrustTest, ManyRefusalsAreNotAllLogged) {
+  rig.run("a", first, "library", by(extender));
+  testing::LogProbe log("is not resized");
+  for (int revision = 1; revision <= 100; ++revision) {
+    rig.annotate("a", ResizeRig::grant("a", revision, {share(4096, 250)}));
+    rig.clock.advance(std::chrono::milliseconds(50));
+    rig.resizer->look();
+  }
+  EXPECT_EQ(rig.resizer->counts().refused[3], 100U);
+  EXPECT_EQ(log.lines().size(), 20U);
 }
 
 TEST_F(ResizerTrustTest, AnUnsignedGrantMayHaveAnUnsignedRevision) {
@@ -68,7 +102,7 @@ TEST_F(ResizerTrustTest, AfterItsKeyWasRetiredAGrantIsStillReplacedBySignedOnesO
   know(other);
   rig.annotate("a", larger);
   rig.look();
-  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 0, {}}));
+  EXPECT_EQ(rig.answer("a"), (ResizeAnswer{0, 2, kOtherGrant}));
   rig.annotate("a", second, by(other));
   rig.look_twice();
   EXPECT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}}));

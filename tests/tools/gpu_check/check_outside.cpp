@@ -65,7 +65,8 @@ class OutsideCheck {
     return activity ? activity->memory_used_bytes : 0;
   }
   [[nodiscard]] std::uint64_t accounted() const {
-    return containers_.limiter().in_use(container_.allocation(), part_.uuid).value_or(0);
+    const auto counted = containers_.limiter().in_use(container_.allocation(), part_.uuid);
+    return counted ? *counted : 0;
   }
   /// Waits until it is so, but not for ever.
   static bool wait_for(const std::function<bool()>& is_so) {

@@ -1,0 +1,118 @@
+#include "node/resize/pod_resizes.hpp"
+
+#include "model/grant.hpp"
+#include "node/container/claims.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tangram::node {
+namespace {
+
+/// The revisions that a pod's containers have.
+struct Revisions {
+  int least = 0;
+  int most = 0;
+};
+/// By UID, of pods that have started.
+std::map<std::string, Revisions, std::less<>> started_revisions(
+    const std::vector<JournalEntry>& journal) {
+  std::map<std::string, Revisions, std::less<>> started;
+  for (const JournalEntry& entry : journal) {
+    if (!entry.claim) continue;
+    const auto grant = model::decode_grant(entry.claim->grant);
+    const int revision = grant ? grant->revision : 0;
+    Revisions& of_pod =
+        started.try_emplace(entry.claim->pod_uid, Revisions{.least = revision, .most = revision})
+            .first->second;
+    of_pod.least = std::min(of_pod.least, revision);
+    of_pod.most = std::max(of_pod.most, revision);
+  }
+  return started;
+}
+
+/// Of a pod that has not started: its containers will have the latest that was seen.
+Revisions at_start(int shown, int seen_before) {
+  const int latest = std::max(shown, seen_before);
+  return {.least = latest, .most = latest};
+}
+
+/// What each pod has of its cards, by UID.
+std::map<std::string, CardRequests, std::less<>> amounts_of(const std::vector<CardClaim>& claims) {
+  std::map<std::string, CardRequests, std::less<>> amounts;
+  for (const CardClaim& claim : claims) {
+    CardRequests& sum = amounts[claim.pod_uid];
+    for (const model::GrantedCard& card : claim.container.cards) {
+      sum = sum + CardRequests{.milli = card.compute, .memory = card.memory};
+    }
+  }
+  return amounts;
+}
+
+/// What started containers of each pod are held to, by UID.
+std::map<std::string, model::HeldAmounts, std::less<>> held_amounts(
+    const std::vector<CardClaim>& claims) {
+  std::map<std::string, model::HeldAmounts, std::less<>> held;
+  for (const CardClaim& claim : claims) {
+    if (!claim.admitted) continue;
+    for (const model::GrantedCard& card : claim.container.cards) {
+      held[claim.pod_uid][claim.container.container][card.uuid] = card.amounts();
+    }
+  }
+  return held;
+}
+
+CardRequests beyond(const CardRequests& requested, const CardRequests& had) {
+  return {.milli = std::max(requested.milli - had.milli, MilliGpu{}),
+          .memory = std::max(requested.memory - had.memory, Mebibytes{})};
+}
+
+/// Of pods that have not started there may be any number: whoever creates a pod may name its node.
+void add_bounded(model::ResizeAnswers& started, const model::ResizeAnswers& not_started) {
+  for (const auto& [uid, answer] : not_started) {
+    if (started.size() < model::kMaxResizeAnswers) started.emplace(uid, answer);
+  }
+  while (started.size() > model::kMaxResizeAnswers) started.erase(std::prev(started.end()));
+}
+
+}  // namespace
+
+PodResizes pod_resizes(const PodSource& pods, const Journal& journal, const ResizesRefused& refused,
+                       const model::ResizeAnswers& before) {
+  const auto revisions = started_revisions(journal.all());
+  const auto claims = claims_of_present(pods, journal);
+  auto amounts = amounts_of(claims);
+  auto held = held_amounts(claims);
+  PodResizes now;
+  model::ResizeAnswers not_started;
+  for (const LocalPodPtr& pod : pods.all()) {
+    const std::string& uid = pod->pod.uid;
+    const int revision = pod->grant ? pod->grant->revision : 0;
+    const auto claimed = revisions.find(uid);
+    const bool started = claimed != revisions.end();
+    const Revisions has = started ? claimed->second : at_start(revision, applied_in(before, uid));
+    const int applied = has.least;
+    if (std::max(revision, has.most) == 0) continue;
+    model::ResizeAnswer answer{
+        .applied = applied, .refused = 0, .why = {}, .held = std::move(held[uid])};
+    if (const auto why = refused.find(uid); why != refused.end() && revision > applied) {
+      answer.refused = revision;
+      answer.why = why->second.why;
+    }
+    if (applied > 0) now.released = now.released + beyond(pod->requests, amounts[uid]);
+    (started ? now.answers : not_started).emplace(uid, std::move(answer));
+  }
+  add_bounded(now.answers, not_started);
+  keep_to_size(now.answers);
+  return now;
+}
+
+int applied_in(const model::ResizeAnswers& answers, std::string_view pod_uid) {
+  const auto found = answers.find(pod_uid);
+  return found == answers.end() ? 0 : found->second.applied;
+}
+
+}  // namespace tangram::node

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "model/resizes.hpp"
+#include "node/container/journal.hpp"
+#include "node/pods/local_pods.hpp"
+#include "node/pods/pod_requests.hpp"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+/// What the node's agent says of resizes.
+namespace tangram::node {
+
+/// What the Node says of pods whose grant was revised.
+struct PodResizes {
+  model::ResizeAnswers answers;
+  /// What the pods' resources request beyond what they have: Kubernetes cannot change those
+  /// requests in a running pod.
+  CardRequests released;
+  friend bool operator==(const PodResizes&, const PodResizes&) = default;
+};
+
+/// Why a pod's revision is not applied.
+struct ResizeRefused {
+  model::ResizeRefusal why = model::ResizeRefusal::kInUse;
+  std::string sentence;
+};
+using ResizesRefused = std::map<std::string, ResizeRefused, std::less<>>;  ///< by pod UID
+
+/// How far the node's pods have come, by their grants and the claims of their started containers.
+/// @param before  the last answers: what counts for a pod that has not started stays
+[[nodiscard]] PodResizes pod_resizes(const PodSource& pods, const Journal& journal,
+                                     const ResizesRefused& refused,
+                                     const model::ResizeAnswers& before);
+
+/// The revision that the answers say is applied; 0 = none.
+[[nodiscard]] int applied_in(const model::ResizeAnswers& answers, std::string_view pod_uid);
+
+}  // namespace tangram::node

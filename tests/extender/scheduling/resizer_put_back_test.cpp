@@ -1,0 +1,169 @@
+// Grants that somebody has changed.
+
+#include "tests/extender/scheduling/resizer_fixture.hpp"
+
+namespace tangram::extender {
+namespace {
+
+/// Grants that are put back: the API server's store was restored, or somebody wrote one that was
+/// kept.
+class PutBackTest : public ResizerTest {
+ protected:
+  /// A request whose revision the agent applies, and answers as it does: with what the container is
+  /// held to, or without, as an older one.
+  void resize(const std::string& fraction, bool with_amounts) {
+    request(fraction);
+    look();
+    model::ResizeAnswer answer{.applied = grant().revision};
+    if (with_amounts) answer.held["main"]["n-0"] = grant().containers[0].cards[0].amounts();
+    this->answer({{uid_, answer}});
+    look();
+  }
+  void put_back(const std::string& text) {
+    std::string body;
+    json::Writer out(body);
+    out.begin_object().member("tangram.dev/gpu-grant", text).end_object();
+    annotate("p", body);
+  }
+  /// Another extender starts. It knows only what stands in the API server.
+  struct Started {
+    explicit Started(Rig& before) {
+      testing::send_list(rig.nodes, before.list("/api/v1/nodes"));
+      testing::send_list(rig.pods, before.list("/api/v1/pods"));
+    }
+    Rig rig;
+  };
+};
+
+TEST_F(PutBackTest, AnEarlierLargerOneIsReplacedByALaterRevision) {
+  const std::string text = model::encode(grant());
+  resize("0.1", true);
+  EXPECT_EQ(used(), 100);
+  put_back(text);
+  EXPECT_EQ(used(), 100) << "the watch has shown a later one";
+  Started after(rig_);
+  const auto cluster = after.rig.ledger.snapshot();
+  const auto pod = after.rig.table.find_resizable(uid_);
+  ASSERT_NE(pod, nullptr);
+  const auto allocation = after.rig.entry(uid_).allocation;
+  EXPECT_EQ(allocation->revision, 0);
+  const auto resize = cluster::resize_of(*allocation, pod.get(), *cluster->find("n"));
+  ASSERT_TRUE(resize);
+  EXPECT_EQ(resize->state, cluster::ResizeState::kProposed);
+  const auto next = cluster::next_revision(*allocation, *pod->request, *cluster->find("n"));
+  EXPECT_EQ(next.revision, 2);
+  EXPECT_EQ(next.containers[0].cards[0].compute, MilliGpu(100));
+}
+
+TEST_F(PutBackTest, AnEarlierSmallerOneHoldsWhatTheContainersAreHeldTo) {
+  const std::string text = model::encode(grant());
+  resize("0.9", true);
+  put_back(text);
+  Started after(rig_);
+  EXPECT_EQ(after.rig.entry(uid_).allocation->revision, 0);
+  EXPECT_EQ(after.rig.used("n"), MilliGpu(900));
+  const std::string other = after.rig.add_pod(
+      "other", {{"tangram.dev/gpu-fraction", "0.5"}, {"tangram.dev/gpu-isolation", "time-slice"}});
+  after.rig.show("other");
+  EXPECT_NE(after.rig.bind("other", other, "n").error, "");
+  EXPECT_EQ(after.rig.used("n"), MilliGpu(900));
+}
+
+TEST_F(PutBackTest, FromAnOlderAgentTheGrantIsAllThatIsKnown) {
+  const std::string text = model::encode(grant());
+  resize("0.9", false);
+  put_back(text);
+  EXPECT_EQ(Started(rig_).rig.used("n"), MilliGpu(500));
+}
+
+TEST_F(PutBackTest, ARevisionThatWasReplacedBeforeTheAgentAppliedItIsWrittenAgain) {
+  const std::string text = model::encode(grant());
+  request("0.7");
+  look();
+  put_back(text);
+  EXPECT_EQ(state(), "InProgress");
+  EXPECT_EQ(grant().revision, 0);
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(granted(), 700);
+  EXPECT_EQ(writes(), 2U);
+  look();
+  EXPECT_EQ(writes(), 2U) << "that is the agent's turn";
+}
+
+/// Somebody changes the time in the grant, which nothing else tells apart.
+class ForgedTimeTest : public PutBackTest {
+ protected:
+  void forge() {
+    model::Grant forged = grant();
+    forged.issued_at = "2020-01-01T00:00:00Z";
+    put_back(model::encode(forged));
+  }
+  const std::string issued_at_ = grant().issued_at;
+};
+
+TEST_F(ForgedTimeTest, RevisionsHaveTheTimeThatWasSeenFirst) {
+  forge();
+  request("0.7");
+  look();
+  EXPECT_EQ(grant().revision, 1);
+  EXPECT_EQ(grant().issued_at, issued_at_);
+}
+
+TEST_F(ForgedTimeTest, ARevisionThatTheAgentRefusesForItIsWrittenAgain) {
+  request("0.7");
+  look();
+  forge();
+  refused(1, model::ResizeRefusal::kOtherGrant);
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(grant().issued_at, issued_at_);
+  applied(2);
+  EXPECT_EQ(state(), "");
+}
+
+TEST_F(ForgedTimeTest, IfItIsAllThatIsKnownTheResizeIsInfeasible) {
+  forge();
+  rig_.pods.change(kube::EventType::kDeleted,
+                   rig_.read("p"));  // what an extender forgets that ends
+  rig_.show("p");
+  request("0.7");
+  look();
+  EXPECT_EQ(grant().revision, 1);
+  refused(1, model::ResizeRefusal::kOtherGrant);
+  for (int i = 0; i < 5; ++i) look();
+  EXPECT_EQ(state(), "Infeasible");
+  EXPECT_EQ(writes(), 1U);
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_NE(told_[0].find("does not take its grant for a revision"), std::string::npos);
+}
+
+TEST_F(PutBackTest, ARequestThatIsWithdrawnWithTheGrantKeepsNothing) {
+  const std::string text = model::encode(grant());
+  request("0.7");
+  look();
+  put_back(text);
+  request("0.5");
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  applied(2);
+  look();
+  EXPECT_EQ(grant().revision, 3);
+  EXPECT_EQ(granted(), 500);
+  applied(3);
+  EXPECT_EQ(used(), 500);
+  EXPECT_EQ(state(), "");
+}
+
+TEST_F(PutBackTest, ARevisionThatWasRemovedBeforeTheAgentAppliedItIsWrittenAgain) {
+  request("0.7");
+  look();
+  annotate("p", R"({"tangram.dev/gpu-grant":null})");
+  EXPECT_EQ(state(), "InProgress");
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(granted(), 700);
+}
+
+}  // namespace
+}  // namespace tangram::extender

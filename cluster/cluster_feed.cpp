@@ -265,16 +265,32 @@ const model::Allocation& shown_before(const model::Ledger::Entry& held) {
   return held.former ? *held.former : *held.allocation;
 }
 
-/// The same cards for the same containers, shared or not.
-bool same_cards(const model::Allocation& a, const model::Allocation& b) {
-  const auto same_part = [](const model::GrantedCard& one, const model::GrantedCard& other) {
-    return one.uuid == other.uuid && one.whole == other.whole;
-  };
-  return a.isolation == b.isolation &&
-         std::ranges::equal(a.containers, b.containers, [&](const auto& one, const auto& other) {
-           return one.container == other.container &&
-                  std::ranges::equal(one.cards, other.cards, same_part);
-         });
+bool same_shape(const model::Allocation& a, const model::Allocation& b) {
+  return a.isolation == b.isolation && model::same_cards(a.containers, b.containers);
+}
+
+/// A revision whose former amounts are at least what the pod could have before. Nobody vouches for
+/// those that an unsigned one names, and they count until the node's agent has applied it.
+/// @param now  of the same shape
+model::AllocationPtr with_all_it_had(const model::AllocationPtr& now,
+                                     const model::Allocation& before, bool settled) {
+  model::Allocation whole = *now;
+  for (std::size_t i = 0; i < whole.containers.size(); ++i) {
+    for (std::size_t j = 0; j < whole.containers[i].cards.size(); ++j) {
+      model::GrantedCard& part = whole.containers[i].cards[j];
+      const model::GrantedCard& was = before.containers[i].cards[j];
+      part.former = larger_of(part.former.value_or(was.amounts()), was.amounts());
+      if (was.former && !settled) part.former = larger_of(*part.former, *was.former);
+    }
+  }
+  return whole == *now ? now : std::make_shared<const model::Allocation>(std::move(whole));
+}
+
+/// Do the pod's containers have what the allocation says, and no more?
+bool is_settled(model::Ledger& ledger, const model::Allocation& allocation) {
+  const auto cluster = ledger.snapshot();
+  const model::NodeState* const node = cluster->find(allocation.node);
+  return node != nullptr && model::is_settled(*node->inventory, allocation);
 }
 
 }  // namespace
@@ -287,7 +303,7 @@ bool PodFeed::replaces(const Shown& now, const model::Ledger::Entry& held) {
   if (!held.observed) return later >= 0;
   if (now.is_signed) return later >= 0;
   return later > 0 && !held.is_signed && now.issued_at == held.issued_at &&
-         same_cards(*now.allocation, before);
+         same_shape(*now.allocation, before);
 }
 
 /// Once its pod is bound, a grant is replaced only by its next revisions: another change of the
@@ -299,8 +315,14 @@ void PodFeed::observe(model::Ledger& ledger, const Shown& now) const {
   const bool held = before != nullptr && before->phase == model::Phase::kConfirmed &&
                     before->allocation->node == shown.node &&
                     !before->allocation->containers.empty();
-  if (!held || (now.counts && replaces(now, *before)))
-    return ledger.observe(now.allocation, now.is_signed, now.issued_at);
+  if (!held) return ledger.observe(now.allocation, now.is_signed, now.issued_at);
+  if (now.counts && replaces(now, *before)) {
+    const model::Allocation& was = shown_before(*before);
+    const bool may_hide = !now.is_signed && shown.revision > was.revision && same_shape(shown, was);
+    auto counted =
+        may_hide ? with_all_it_had(now.allocation, was, is_settled(ledger, was)) : now.allocation;
+    return ledger.observe(std::move(counted), now.is_signed, now.issued_at);
+  }
   model::Allocation kept = shown;
   const model::Allocation& former = shown_before(*before);
   kept.isolation = former.isolation;

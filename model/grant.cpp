@@ -132,11 +132,14 @@ void GrantedCard::set_amounts(const CardAmounts& amounts) {
   compute_limit = amounts.compute_limit;
 }
 
+bool same_cards(const std::vector<ContainerGrant>& a, const std::vector<ContainerGrant>& b) {
+  return std::ranges::equal(a, b, same_parts);
+}
+
 bool revises(const Grant& later, const Grant& earlier) {
   return later.revision > earlier.revision && later.pod_uid == earlier.pod_uid &&
          later.node == earlier.node && later.issued_at == earlier.issued_at &&
-         later.isolation == earlier.isolation &&
-         std::ranges::equal(later.containers, earlier.containers, same_parts);
+         later.isolation == earlier.isolation && same_cards(later.containers, earlier.containers);
 }
 
 std::string encode(const Grant& grant) {

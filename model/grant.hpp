@@ -73,8 +73,12 @@ struct Grant {
   friend bool operator==(const Grant&, const Grant&) = default;
 };
 
+/// What no revision changes: the same cards of the same containers, limited by the same means, and
+/// with the same amounts where a container has the card to itself.
+[[nodiscard]] bool same_cards(const std::vector<ContainerGrant>& a,
+                              const std::vector<ContainerGrant>& b);
 /// Is it a later revision of the same grant: of the same cards, in the same mode, with other
-/// amounts? A card that a container has to itself keeps its amounts.
+/// amounts?
 [[nodiscard]] bool revises(const Grant& later, const Grant& earlier);
 
 /// The annotation's text. Member order and spelling are fixed, because the signature

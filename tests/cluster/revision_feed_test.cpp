@@ -65,9 +65,40 @@ TEST_F(RevisionTest, ALaterOneCounts) {
   EXPECT_EQ(used(), 700);
   show(revised(2, 100));
   EXPECT_EQ(revision(), 2);
-  EXPECT_EQ(used(), 500) << "the former amounts, until the agent has applied it";
+  EXPECT_EQ(used(), 700) << "the former amounts, until the agent has applied it";
   applied(2);
   EXPECT_EQ(used(), 100);
+}
+
+TEST_F(RevisionTest, AnUnsignedOneHidesNothingThatThePodMayStillHave) {
+  const auto without_former = [](int revision, std::int64_t milli) {
+    PodText pod = revised(revision, milli);
+    std::string& grant = pod.annotations["tangram.dev/gpu-grant"];
+    const auto from = grant.find(",\"former\"");
+    grant.erase(from, grant.find('}', from) + 1 - from);
+    return pod;
+  };
+  show(revised(0, 500));
+  show(without_former(1, 1));
+  EXPECT_EQ(revision(), 1);
+  EXPECT_EQ(used(), 500);
+  show(without_former(2, 2));
+  EXPECT_EQ(used(), 500);
+  applied(2);
+  EXPECT_EQ(used(), 2);
+  show(without_former(3, 1));
+  EXPECT_EQ(used(), 2) << "what it had before that counts no more";
+}
+
+TEST_F(RevisionTest, AnUnsignedOneKeepsTheMeansOfItsLimits) {
+  show(revised(0, 500));
+  PodText other = revised(1, 600);
+  std::string& grant = other.annotations["tangram.dev/gpu-grant"];
+  const auto means = grant.find("\"memoryLimits\"");
+  ASSERT_EQ(means, std::string::npos) << "none is the default";
+  grant.insert(grant.find(",\"former\""), R"(,"memoryLimits":"library")");
+  show(other);
+  EXPECT_EQ(revision(), 0);
 }
 
 TEST_F(RevisionTest, AnEarlierOneDoesNotCount) {

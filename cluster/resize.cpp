@@ -165,11 +165,13 @@ int next_number(const Allocation& allocation, const NodeState& node) {
 ResizablePodPtr resizable(const kube::Pod& pod, const Result<PodPlan>& plan,
                           const Recorded& recorded, const NodeState* node) {
   const Allocation& shown = recorded.allocation;
-  if (pod.deleting || shown.by_start) return nullptr;
-  const bool is_granted = !shown.containers.empty();
+  if (pod.deleting) return nullptr;
+  const bool is_granted = !shown.containers.empty() && !shown.by_start;
   const Allocation* const held = node == nullptr ? nullptr : node->find_allocation(pod.uid);
-  // Somebody may have removed the grant, which still counts.
-  if (!is_granted && (held == nullptr || held->containers.empty())) return nullptr;
+  // Somebody may have removed the grant, or changed it to one that is not valid. What it said
+  // counts.
+  const bool is_known = held != nullptr && !held->containers.empty() && !held->by_start;
+  if (!is_granted && !is_known) return nullptr;
   const bool is_held = is_granted && (held == nullptr || held->revision == shown.revision);
   if (is_held && plan && node != nullptr && has_all_it_requests(shown, plan->demand.gpu, *node)) {
     return nullptr;

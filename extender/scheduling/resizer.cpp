@@ -30,6 +30,9 @@ constexpr seconds kAfterTakingBack{10};
 /// An API server works on a request for 60 s at most.
 constexpr seconds kLateWrite{70};
 
+constexpr std::string_view kNoMoreRevisions =
+    "somebody has given its grant the last revision that there is; delete the pod, and create it "
+    "with the new request";
 constexpr std::string_view kNotSigned =
     "the pod's grant is signed, and this extender has no known key to sign the next one; see "
     "docs/signing.md";
@@ -181,7 +184,9 @@ void Resizer::write(Case& its, const model::Allocation& allocation, const model:
   const auto plan = parts_.policies.plan(*pod);
   const auto recorded = cluster::recorded_allocation(*pod, *parts_.check);
   // Whatever else stands there was not written by an extender, and is replaced.
-  const bool is_ours = recorded.issued_at == entry->issued_at && is_vouched(recorded, *entry);
+  const bool is_ours = recorded.issued_at == entry->issued_at && is_vouched(recorded, *entry) &&
+                       recorded.allocation.isolation == allocation.isolation &&
+                       model::same_cards(recorded.allocation.containers, allocation.containers);
   const bool behind = is_ours && recorded.allocation.revision > allocation.revision;
   const bool stands = is_ours && recorded.allocation.revision == allocation.revision &&
                       recorded.allocation.containers == allocation.containers;
@@ -206,6 +211,11 @@ model::Allocation Resizer::revision_for(const Case& its, const model::Allocation
 /// @returns whether it was written
 bool Resizer::send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& entry,
                    const model::Allocation& next) {
+  if (next.revision > model::Grant::kMaxRevision) {
+    its.resize = cluster::Resize{ResizeState::kInfeasible, kNoMoreRevisions};
+    put_off(its);
+    return false;
+  }
   const std::string text = model::encode_signed({.pod_uid = next.pod_uid,
                                                  .node = next.node,
                                                  .issued_at = entry.issued_at,

@@ -216,6 +216,25 @@ TEST_F(ResizeOfTest, SaysHowToMoveAmountsOnAFullCard) {
   EXPECT_EQ(state(), "Proposed");
 }
 
+TEST_F(ResizeOfTest, APodWhoseGrantIsNotValidAnyMoreHasTheOneThatCounts) {
+  ask(testing::fraction(400));
+  kube::Pod pod;
+  pod.uid = kUid;
+  pod.node = "n";
+  Recorded shown{.allocation = pod_};
+  shown.allocation.by_start = true;
+  const Result<PodPlan> plan =
+      PodPlan{.demand = {.gpu = request_, .footprint = {}}, .policies = {}};
+  const model::NodeState here = now();
+  const auto found = resizable(pod, plan, shown, &here);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->request, request_);
+  EXPECT_EQ(resizable(pod, plan, shown, nullptr), nullptr) << "nothing counts";
+  pod_.by_start = true;
+  const model::NodeState by_start = now();
+  EXPECT_EQ(resizable(pod, plan, shown, &by_start), nullptr) << "what counts is not valid either";
+}
+
 TEST_F(ResizeOfTest, APodWithoutCardsHasNone) {
   pod_.containers.clear();
   EXPECT_EQ(state(), "none");

@@ -165,5 +165,29 @@ TEST_F(PutBackTest, ARevisionThatWasRemovedBeforeTheAgentAppliedItIsWrittenAgain
   EXPECT_EQ(granted(), 700);
 }
 
+TEST_F(PutBackTest, ALaterRevisionOfOtherCardsHindersNothing) {
+  model::Grant forged = grant();
+  forged.revision = 50;
+  forged.containers[0].cards[0].uuid = "n-1";
+  put_back(model::encode(forged));
+  request("0.7");
+  look();
+  EXPECT_EQ(grant().revision, 1);
+  EXPECT_EQ(granted(), 700);
+  EXPECT_EQ(grant().containers[0].cards[0].uuid, "n-0");
+}
+
+TEST_F(PutBackTest, AfterTheLastRevisionThereIsNone) {
+  model::Grant forged = grant();
+  forged.revision = model::Grant::kMaxRevision;
+  put_back(model::encode(forged));
+  applied(forged.revision);
+  request("0.7");
+  look();
+  EXPECT_EQ(writes(), 0U);
+  EXPECT_EQ(grant().revision, forged.revision);
+  EXPECT_EQ(used(), 500);
+}
+
 }  // namespace
 }  // namespace tangram::extender

@@ -274,6 +274,7 @@ Result<void> Resizer::check_use(const Resize& resize, const Sight& sight) const 
 /// In the journal first: until a larger limit is recorded, the room is others' to claim.
 bool Resizer::record(const Resize& resize) {
   auto entry = parts_.journal.find(resize.allocation);
+  if (!entry || !entry->claim) return false;  // an audit may have removed it
   entry->claim->grant = resize.pod->grant_text;
   if (auto written = parts_.journal.put(*entry); !written) {
     limits_.withdraw(resize.allocation);
@@ -307,8 +308,15 @@ Resizer::Sentences Resizer::set_by_journal() {
   limits_.set_by_journal([&](const JournalEntry& entry, const Error& error) {
     unset.emplace(entry.name, error.message);
     if (unset_[entry.name] == error.message) return;
-    spdlog::error("pod {}/{} container {}: its memory limits are left as they are: {}",
-                  entry.claim->ns, entry.claim->pod, entry.claim->container, error.message);
+    const std::string note = "the memory limits of container " + entry.claim->container +
+                             " are left as they are for now: " + error.message;
+    spdlog::error("pod {}/{}: {}", entry.claim->ns, entry.claim->pod, note);
+    if (waits_.contains(entry.name)) return;  // which was reported
+    NodePod pod;
+    pod.uid = entry.claim->pod_uid;
+    pod.ns = entry.claim->ns;
+    pod.name = entry.claim->pod;
+    report(pod, kube::EventNote::Type::kWarning, "ResizeWaits", note);
   });
   unset_ = unset;
   return unset;

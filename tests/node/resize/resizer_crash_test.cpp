@@ -64,6 +64,9 @@ TEST_P(ResizerCrashTest, ALargerLimitThatCannotBeSetIsSetAsSoonAsItCan) {
   rig.look_twice();
   ASSERT_EQ(rig.answer("a"), (ResizeAnswer{1, 0, {}}));
   ASSERT_EQ(rig.limit("a.main"), 8192);
+  EXPECT_EQ(rig.events.back(),
+            "ResizeWaits a the memory limits of container main are left as they are for now: the "
+            "driver does not answer");
   limiter().verdict = {};
   rig.look();
   EXPECT_EQ(rig.limit("a.main"), 16'384);

@@ -149,7 +149,8 @@ Result<Containers> Containers::create(const std::string& build, const std::strin
       installed);
   if (!stand_ins) return stand_ins.error();
   std::error_code error;
-  fs::create_directories(kRoot, error);  // where each container mounts its own
+  // Where each container mounts its own. It stays: another run may be using it.
+  fs::create_directories(kRoot, error);
   if (error) return fail(Errc::kUnavailable, "make " + kRoot.string() + ": " + error.message());
   Containers containers;
   containers.limiter_ = std::make_unique<node::nvidia::LibraryLimiter>(

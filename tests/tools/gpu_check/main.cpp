@@ -64,7 +64,7 @@ struct Options {
   }
 };
 
-/// A folder that ends with this object, and the place of containers' files.
+/// A folder that ends with this object.
 class WorkFolder {
  public:
   WorkFolder() {
@@ -73,7 +73,6 @@ class WorkFolder {
   ~WorkFolder() {
     std::error_code ignored;
     if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-    std::filesystem::remove("/usr/local/tangram", ignored);  // unless it is in use
   }
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;

@@ -234,7 +234,7 @@ void add_library_checks(const Readings& now, MetricFamilies& all) {
   const LibraryChecker::State& checks = now.library_checks;
   MetricFamily::counter("tangram_node_library_checks_total",
                         "Looks at the libraries of processes on shared cards. failed: what the "
-                        "process has mapped could not be told.")
+                        "process has mapped could not be read.")
       .add({{"result", "done"}}, checks.looks - checks.unclear)
       .add({{"result", "failed"}}, checks.unclear)
       .into(all);

@@ -51,7 +51,7 @@ class MemoryLimiter {
   /// What a container uses of a card by this means' own count, which may be ahead of the driver's.
   /// May wait for the driver.
   /// @returns kNotFound     it does not count
-  ///          kUnavailable  it cannot be told now
+  ///          kUnavailable  it cannot be read now
   [[nodiscard]] virtual Result<std::uint64_t> in_use(std::string_view /*allocation*/,
                                                      std::string_view /*card*/) {
     return fail(Errc::kNotFound, "it is not counted");
@@ -63,7 +63,7 @@ class MemoryLimiter {
   /// The file by which a process uses cards past this means, as far as what it has mapped tells.
   /// @returns empty if there is none;
   ///          kNotFound     it has ended
-  ///          kUnavailable  it cannot be told
+  ///          kUnavailable  it cannot be read
   virtual Result<std::string> way_past(std::int64_t /*pid*/) { return std::string(); }
 
   /// Gives up what it keeps for all but these allocations.

@@ -40,8 +40,8 @@ inline constexpr const char* kLimitOtherwise =
 /// Makes a driver or the kernel hold the processes of a cgroup to a part of a card's memory.
 /// A message names the card and says what to change; it is shown in the event of the pod.
 ///
-/// The limit vanishes with its cgroup, so nobody takes it back. check() comes first, once for each
-/// card. Threads: one.
+/// The limit ends with its cgroup and is never removed. Call check() first, once for each card.
+/// Threads: one.
 class MemoryLimiter {
  public:
   virtual ~MemoryLimiter() = default;

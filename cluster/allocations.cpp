@@ -75,4 +75,8 @@ Recorded recorded_allocation(const kube::Pod& pod, const model::SignatureCheck& 
   return recorded;
 }
 
+bool same_cards(const model::Allocation& a, const model::Allocation& b) {
+  return a.isolation == b.isolation && model::same_cards(a.containers, b.containers);
+}
+
 }  // namespace tangram::cluster

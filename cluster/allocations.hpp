@@ -34,4 +34,7 @@ struct Recorded {
 [[nodiscard]] Recorded recorded_allocation(const kube::Pod& pod,
                                            const model::SignatureCheck& check);
 
+/// What no revision of a grant changes: the isolation, and what model::same_cards() compares.
+[[nodiscard]] bool same_cards(const model::Allocation& a, const model::Allocation& b);
+
 }  // namespace tangram::cluster

@@ -265,13 +265,9 @@ const model::Allocation& shown_before(const model::Ledger::Entry& held) {
   return held.former ? *held.former : *held.allocation;
 }
 
-bool same_shape(const model::Allocation& a, const model::Allocation& b) {
-  return a.isolation == b.isolation && model::same_cards(a.containers, b.containers);
-}
-
 /// A revision whose former amounts are at least what the pod could have before. Nobody vouches for
 /// those that an unsigned one names, and they count until the node's agent has applied it.
-/// @param now  of the same shape
+/// @param now  of the same cards
 model::AllocationPtr with_all_it_had(const model::AllocationPtr& now,
                                      const model::Allocation& before, bool settled) {
   model::Allocation whole = *now;
@@ -303,7 +299,7 @@ bool PodFeed::replaces(const Shown& now, const model::Ledger::Entry& held) {
   if (!held.observed) return later >= 0;
   if (now.is_signed) return later >= 0;
   return later > 0 && !held.is_signed && now.issued_at == held.issued_at &&
-         same_shape(*now.allocation, before);
+         same_cards(*now.allocation, before);
 }
 
 /// Once its pod is bound, a grant is replaced only by its next revisions: another change of the
@@ -318,7 +314,7 @@ void PodFeed::observe(model::Ledger& ledger, const Shown& now) const {
   if (!held) return ledger.observe(now.allocation, now.is_signed, now.issued_at);
   if (now.counts && replaces(now, *before)) {
     const model::Allocation& was = shown_before(*before);
-    const bool may_hide = !now.is_signed && shown.revision > was.revision && same_shape(shown, was);
+    const bool may_hide = !now.is_signed && shown.revision > was.revision && same_cards(shown, was);
     auto counted =
         may_hide ? with_all_it_had(now.allocation, was, is_settled(ledger, was)) : now.allocation;
     return ledger.observe(std::move(counted), now.is_signed, now.issued_at);

@@ -185,8 +185,7 @@ void Resizer::write(Case& its, const model::Allocation& allocation, const model:
   const auto recorded = cluster::recorded_allocation(*pod, *parts_.check);
   // Whatever else stands there was not written by an extender, and is replaced.
   const bool is_ours = recorded.issued_at == entry->issued_at && is_vouched(recorded, *entry) &&
-                       recorded.allocation.isolation == allocation.isolation &&
-                       model::same_cards(recorded.allocation.containers, allocation.containers);
+                       cluster::same_cards(recorded.allocation, allocation);
   const bool behind = is_ours && recorded.allocation.revision > allocation.revision;
   const bool stands = is_ours && recorded.allocation.revision == allocation.revision &&
                       recorded.allocation.containers == allocation.containers;

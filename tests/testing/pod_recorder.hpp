@@ -26,6 +26,7 @@ inline void put_pending(cluster::PodTable& table, kube::Pod pod) {
   table.put(uid, {.pending = std::make_shared<kube::Pod>(std::move(pod)),
                   .noted = nullptr,
                   .unstarted = nullptr,
+                  .resizable = nullptr,
                   .grant_key = {},
                   .wait = {}});
 }

@@ -35,6 +35,12 @@ class RevisionTest : public ::testing::Test {
                        {"tangram.dev/gpu-grant", model::encode(grant)}};
     return pod;
   }
+  /// With another text in its grant.
+  static PodText changed(PodText pod, const std::string& from, const std::string& to) {
+    std::string& grant = pod.annotations["tangram.dev/gpu-grant"];
+    grant.replace(grant.find(from), from.size(), to);
+    return pod;
+  }
   /// Signatures are looked at, and not required.
   static model::SignatureCheck by_signature() {
     return [](std::string_view text) {
@@ -125,20 +131,14 @@ TEST_F(RevisionTest, IsVouchedForNoWeakerThanWhatItReplaces) {
 
 TEST_F(RevisionTest, AnUnsignedOneKeepsItsCards) {
   show(revised(0, 500));
-  PodText other = revised(1, 500);
-  std::string& grant = other.annotations["tangram.dev/gpu-grant"];
-  grant.replace(grant.find("n1-0"), 4, "n1-1");
-  show(other);
+  show(changed(revised(1, 500), "n1-0", "n1-1"));
   EXPECT_EQ(revision(), 0);
   EXPECT_EQ(used(), 500);
 }
 
 TEST_F(RevisionTest, AnUnsignedOneIsOfTheGrantThatWasSeenFirst) {
   show(revised(0, 500));
-  PodText other = revised(1, 900);
-  std::string& grant = other.annotations["tangram.dev/gpu-grant"];
-  grant.replace(grant.find("2026-01"), 7, "2026-02");
-  show(other);
+  show(changed(revised(1, 900), "2026-01", "2026-02"));
   EXPECT_EQ(revision(), 0);
   EXPECT_EQ(used(), 500);
   EXPECT_EQ(rig_.entry("u1").issued_at, "2026-01-01T00:00:00Z");

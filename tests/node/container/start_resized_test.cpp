@@ -29,6 +29,16 @@ class StartResizedTest : public ::testing::Test {
   }
   std::string limit(const Owner& owner) { return rig.env(owner, "TANGRAM_MEMORY_LIMIT_BYTES"); }
 
+  /// The next start of pod a meets a resize, which is applied while the start makes its edits.
+  void apply_during_edits() {
+    rig.during_edits = [this] {
+      const auto claims = rig.journal->lock_claims();
+      JournalEntry entry = rig.journal->all().at(0);
+      entry.claim->grant = rig.pods.find("uid-a")->grant_text;
+      ASSERT_TRUE(rig.journal->put(entry));
+    };
+  }
+
   StartRig rig;
   const model::GrantedCard small = shared(10);
   const model::GrantedCard large = shared(20);
@@ -77,12 +87,7 @@ TEST_F(StartResizedTest, AResizeThatIsAppliedMeanwhilePostponesTheStart) {
   ASSERT_EQ(rig.kubelet.admit(a), "");
   ASSERT_EQ(rig.kubelet.start_container(a), "");
   annotate("a", 1, small);
-  rig.during_edits = [&] {
-    const auto claims = rig.journal->lock_claims();
-    JournalEntry entry = rig.journal->all().at(0);
-    entry.claim->grant = rig.pods.find("uid-a")->grant_text;
-    ASSERT_TRUE(rig.journal->put(entry));
-  };
+  apply_during_edits();
   EXPECT_NE(rig.kubelet.start_container(a).find("was resized while its container was about"),
             std::string::npos);
   rig.during_edits = [] {};
@@ -103,12 +108,7 @@ TEST_F(StartResizedTest, AResizeThatIsAppliedMeanwhileIsNotUndoneByTheStart) {
   ASSERT_EQ(rig.kubelet.start_container(a), "");
   ASSERT_EQ(rig.limiter->starts, 1);
   annotate("a", 1, small);
-  rig.during_edits = [&] {
-    const auto claims = rig.journal->lock_claims();
-    JournalEntry entry = rig.journal->all().at(0);
-    entry.claim->grant = rig.pods.find("uid-a")->grant_text;
-    ASSERT_TRUE(rig.journal->put(entry));
-  };
+  apply_during_edits();
   EXPECT_NE(rig.kubelet.start_container(a), "");
   EXPECT_EQ(rig.limiter->starts, 1) << "with the former, larger limit";
 }

@@ -49,6 +49,7 @@ void write_card_facts(Writer& out, const Card& card, const CardUse& use) {
   out.member("freeMilli", free_compute(card, use).count());
   out.member("sharers", use.sharer_count()).member("maxSharers", card.max_sharers);
   out.member("memoryLimits", to_string(card.memory_limits));
+  if (card.compute_chunks > 0) out.member("computeChunks", card.compute_chunks);
 }
 
 void write_mode(Writer& out, const CardUse& use) {

@@ -2,6 +2,7 @@
 
 #include "base/quote.hpp"
 #include "model/codec.hpp"
+#include "model/compute_chunks.hpp"
 
 #include <algorithm>
 #include <unordered_set>
@@ -51,9 +52,9 @@ void write_card(json::Writer& out, const Card& card) {
       .member("parent", card.parent);
   write_links(out, card.links);
   write_isolation(out, card.isolation);
-  out.member("maxSharers", card.max_sharers)
-      .member("memoryLimits", to_string(card.memory_limits))
-      .end_object();
+  out.member("maxSharers", card.max_sharers).member("memoryLimits", to_string(card.memory_limits));
+  if (card.compute_chunks > 0) out.member("computeChunks", card.compute_chunks);
+  out.end_object();
 }
 
 CardKind read_kind(json::Reader& in) {
@@ -119,9 +120,12 @@ Card read_card(json::Reader& in) {
       codec::into(card.numa_node, -1, kMaxNumaNode), "pci",
       codec::optional_card_id_into(card.pci_bus), "parent",
       codec::optional_card_id_into(card.parent), "links", links, "isolation", modes, "memoryLimits",
-      limits);
+      limits, "computeChunks", codec::into(card.compute_chunks, 0, kMaxComputeChunks));
   card.isolation = isolation.value_or(usual_isolation(card.kind));
   card.memory_limits = memory_limits.value_or(usual_memory_limits(card.isolation));
+  if (card.compute_chunks > 0) {
+    card.max_sharers = std::min(card.max_sharers, most_sharers(card.compute_chunks));
+  }
   return card;
 }
 

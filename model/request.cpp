@@ -1,6 +1,7 @@
 #include "model/request.hpp"
 
 #include "base/quote.hpp"
+#include "model/compute_chunks.hpp"
 
 #include <algorithm>
 
@@ -138,6 +139,11 @@ Slice slice_of(const Share& share, const CardTraits& card) {
       best_effort ? card.compute : limit_of(share.compute_limit, slice.compute, card.compute);
   slice.memory_limit = within_burst(slice.memory_limit, slice.memory, share.max_burst);
   slice.compute_limit = within_burst(slice.compute_limit, slice.compute, share.max_burst);
+  if (card.compute_chunks > 0 && !slice.whole) {
+    slice.compute =
+        booked_for(chunks_within(slice.compute, card.compute_chunks), card.compute_chunks);
+    slice.compute_limit = slice.compute;
+  }
   return slice;
 }
 

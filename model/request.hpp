@@ -137,6 +137,9 @@ struct Slice {
 /// A limit that is not written is the share itself, except for best effort (compute 0), which is
 /// limited by the card only. With a max_burst no limit is above so many times the share, and best
 /// effort is limited to the smallest unit, because a container held to nothing could not run.
+///
+/// On a card that gives compute in chunks, a share has whole ones, at least one, and no more than
+/// these: compute = limit.
 [[nodiscard]] Slice slice_of(const Share& share, const CardTraits& card);
 
 }  // namespace tangram::model

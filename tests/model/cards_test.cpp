@@ -52,6 +52,8 @@ TEST(CardsTest, AreWrittenAsDocumented) {
 
 TEST(CardsTest, ReadBackWhatWasWritten) {
   Card alone = testing::card("GPU-3", "H100");
+  alone.compute_chunks = 16;
+  alone.max_sharers = 16;
   alone.isolation = {};  // sharing forbidden: an empty list is not an absent one
   const std::vector<Card> cards{example(), mig_instance(), alone};
   const auto read = decode_cards(encode_cards(cards));
@@ -156,6 +158,18 @@ struct RefusedCase {
   std::string says;
 };
 
+TEST(CardsTest, NoMoreSharersThanChunksAreExactFor) {
+  const auto sharers = [](int chunks) {
+    Card card = testing::card("GPU-1", "B200");
+    card.compute_chunks = chunks;
+    return decode_cards(encode_cards({card}))->front().max_sharers;
+  };
+  EXPECT_EQ(sharers(1), 1);
+  EXPECT_EQ(sharers(16), 16);
+  EXPECT_EQ(sharers(37), 27);  // 999 / 36
+  EXPECT_EQ(sharers(0), Card::kDefaultMaxSharers);
+}
+
 class CardsRefusedTest : public ::testing::TestWithParam<RefusedCase> {};
 
 TEST(CardsTest, AReasonIsOneLine) {
@@ -227,6 +241,8 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"NoSharers", "\"maxSharers\":16", "\"maxSharers\":0", "maxSharers: is 0"},
         RefusedCase{"TooManySharers", "\"maxSharers\":16", "\"maxSharers\":1001",
                     "maxSharers: is 1001; must be 1 to 1000"},
+        RefusedCase{"TooManyChunks", "\"maxSharers\":16", "\"computeChunks\":501",
+                    "computeChunks: is 501; must be 0 to 500"},
         RefusedCase{"IsolationNotText", "\"mps\"", "1", "isolation: expected a string"},
         RefusedCase{"MemoryLimitsNotText", "\"library\"", "[]", "memoryLimits: expected a string"},
         RefusedCase{"CardTwice", "}]}", R"(},{"id":"GPU-1","model":"T4","memMiB":1}]})",

@@ -22,6 +22,7 @@ struct Card {
   std::set<int> modes;
   int means = 0;  ///< of memory limits: 0 none, 1 MPS, 2 the library, 3 the driver
   int max_sharers = 48;
+  std::int64_t chunks = 0;  ///< in which it gives compute; 0 = in thousandths
 };
 
 struct Node {
@@ -96,10 +97,21 @@ struct Request {
 /// The largest whole number whose `by`-fold is at most `of`.
 inline std::int64_t how_often(std::int64_t by, std::int64_t of) { return (of - of % by) / by; }
 
+/// In whole chunks: the most of them that are no more than asked for, and one for less than one.
+inline std::int64_t chunked(std::int64_t milli, const Card& card) {
+  if (card.chunks == 0) return milli;
+  std::int64_t count = 1;
+  while ((count + 1) * 1000 <= milli * card.chunks) ++count;
+  return how_often(card.chunks, count * 1000);
+}
+
 inline Need need_of(const Ask& ask, const Card& card) {
   if (ask.whole || ask.fraction == 1000) return {card.memory, 1000, true};
-  if (ask.fraction) return {how_often(1000, *ask.fraction * card.memory), *ask.fraction, false};
-  return {ask.memory, ask.milli ? *ask.milli : how_often(card.memory, 1000 * ask.memory), false};
+  if (ask.fraction) {
+    return {how_often(1000, *ask.fraction * card.memory), chunked(*ask.fraction, card), false};
+  }
+  const auto milli = ask.milli ? *ask.milli : how_often(card.memory, 1000 * ask.memory);
+  return {ask.memory, chunked(milli, card), false};
 }
 
 /// MPS limits the memory of those who share by MPS, which is mode 0.

@@ -15,7 +15,8 @@ naive::Card naive_card(const Card& card) {
                     .usable = card.healthy && !card.cordoned,
                     .modes = {},
                     .means = static_cast<int>(card.memory_limits),
-                    .max_sharers = card.max_sharers};
+                    .max_sharers = card.max_sharers,
+                    .chunks = card.compute_chunks};
   for (int mode = 0; mode < static_cast<int>(kIsolationModes); ++mode) {
     if (card.isolation.has(static_cast<Isolation>(mode))) plain.modes.insert(mode);
   }

@@ -55,6 +55,7 @@ Card random_card(Random& random, const std::string& id) {
   if (random.chance(15)) card.isolation = {static_cast<Isolation>(random.below(3))};
   card.memory_limits = random_means(random, MemoryLimits::kMps);
   if (random.chance(40)) card.max_sharers = static_cast<int>(random.between(1, 4));
+  if (random.chance(20)) card.compute_chunks = static_cast<int>(random.between(1, 27));
   return card;
 }
 

@@ -388,15 +388,17 @@ Result<void> ContainerStarter::prepare_sharing(const Start& start, const Admissi
                                                ContainerEdits& edits) {
   Enforcer& enforcer = parts_.enforcer(admission.isolation);
   const std::string& allocation = start.owner.name;
-  auto more = enforcer.edits(allocation, admission.granted.cards);
-  if (!more) return more.error();
+  const auto& parts = admission.granted.cards;
+  if (auto accepted = enforcer.accept(parts); !accepted) return accepted.error();
   SharedCards shared = shared_cards(claims());
   CardsInMode& cards = shared.at(static_cast<std::size_t>(admission.isolation));
-  for (const model::GrantedCard& part : admission.granted.cards) {
+  for (const model::GrantedCard& part : parts) {
     CardSharers& sharers = cards[part.uuid];
     sharers.add(allocation, part);  // a pod that the watch does not have yet has no claim
     if (auto ready = enforcer.prepare(part.uuid, sharers); !ready) return ready.error();
   }
+  const auto more = enforcer.edits(allocation, parts);
+  if (!more) return more.error();
   edits.env.insert(edits.env.end(), more->env.begin(), more->env.end());
   edits.mounts.insert(edits.mounts.end(), more->mounts.begin(), more->mounts.end());
   return {};

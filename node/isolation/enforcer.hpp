@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,7 +69,8 @@ struct Ceiling {
 /// The containers that share a card in one mode.
 struct CardSharers {
   Ceiling ceiling;
-  std::set<std::string, std::less<>> allocations;  ///< the names of their CDI devices
+  /// By the names of their CDI devices: the compute that each was granted.
+  std::map<std::string, MilliGpu, std::less<>> allocations;
 
   void add(std::string_view allocation, const model::GrantedCard& part);
   friend bool operator==(const CardSharers&, const CardSharers&) = default;
@@ -85,16 +85,24 @@ class Enforcer {
  public:
   virtual ~Enforcer() = default;
 
+  /// Whether this mode can enforce the shares of one container at all. Pure.
+  /// @returns kInvalidArgument if not, with what to do
+  [[nodiscard]] virtual Result<void> accept(const std::vector<model::GrantedCard>& cards) const {
+    (void)cards;
+    return {};
+  }
+
   /// Prepares a card for sharing in this mode. Idempotent, and cheap once done; the first time it
-  /// may take some seconds (a daemon's start), at most 20: kubelet waits 30 for PreStartContainer.
+  /// may take some seconds (a daemon's start), at most 25: kubelet waits 30 for PreStartContainer.
   /// @param sharers  with the container that is about to start
   /// @returns kUnavailable     not now: another try may succeed
   ///          kInvalidArgument  not on this card or machine, with what to do
   virtual Result<void> prepare(const std::string& card, const CardSharers& sharers) = 0;
 
-  /// What one container needs for these limits, the cards in the order in which it sees them. Pure.
+  /// What one container needs for these limits, the cards in the order in which it sees them. They
+  /// are accepted and prepared.
   /// @param allocation  the name of its CDI device
-  /// @returns kInvalidArgument if the mode cannot enforce them, with what to do
+  /// @returns kUnavailable if one is not prepared any more
   [[nodiscard]] virtual Result<ContainerEdits> edits(
       std::string_view allocation, const std::vector<model::GrantedCard>& cards) const = 0;
 

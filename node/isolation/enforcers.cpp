@@ -19,7 +19,7 @@ constexpr std::array kEnforcers{std::pair{model::Isolation::kNone, &make_none_en
 void CardSharers::add(std::string_view allocation, const model::GrantedCard& part) {
   ceiling.memory = std::max(ceiling.memory, part.memory_limit);
   ceiling.compute = std::max(ceiling.compute, part.compute_limit);
-  allocations.emplace(allocation);
+  allocations.insert_or_assign(std::string(allocation), part.compute);
 }
 
 Enforcers::Enforcers(const EnforcerParts& parts, const Make& make_of_vendor) {

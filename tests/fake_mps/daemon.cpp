@@ -62,8 +62,8 @@ std::string Daemon::answer(std::string_view packet, bool privileged) {
   const auto words = words_of(packet);
   if (words.empty()) return kRefused;
   if (words[0] == "get_server_list") return server_ == 0 ? "" : std::to_string(server_) + "\n";
-  if (words[0] == "client" && words.size() == 3 && !privileged) {
-    return admit_client(words[1], words[2]);
+  if (words[0] == "client" && words.size() >= 3 && !privileged) {
+    return admit_client(words[1], words[2], words.size() > 3 ? words[3] : "");
   }
   return privileged ? command(packet) : kRefused;
 }
@@ -73,6 +73,7 @@ std::string Daemon::command(std::string_view line) {
   const auto is = [&](std::string_view name, std::size_t arguments) {
     return words[0] == name && words.size() == arguments + 1;
   };
+  if (divided_ && (is("lspart", 0) || is("sm_partition", 3))) return partitions_.answer(line);
   bool done = false;
   if (is("quit", 0)) {
     if (server_ != 0) ::kill(server_, SIGKILL);
@@ -95,7 +96,11 @@ std::string Daemon::command(std::string_view line) {
 }
 
 /// A variable that names another card than the daemon's first one has no effect.
-std::string Daemon::admit_client(std::string_view memory, std::string_view percent) {
+std::string Daemon::admit_client(std::string_view memory, std::string_view percent,
+                                 std::string_view partition) {
+  if (divided_ && !partitions_.has(partition)) {
+    return "error: CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION\n";
+  }
   start_server();
   Limits limits = of_server_;
   constexpr std::string_view kFirstCard = "0=";
@@ -104,7 +109,8 @@ std::string Daemon::admit_client(std::string_view memory, std::string_view perce
       limits.mebibytes = std::min(limits.mebibytes.value_or(*own), *own);
     }
   }
-  if (const auto own = number<int>(percent)) limits.percent = std::min(limits.percent, *own);
+  const auto own_percent = number<int>(percent);
+  if (own_percent && !divided_) limits.percent = std::min(limits.percent, *own_percent);
   return "memory " + (limits.mebibytes ? std::to_string(*limits.mebibytes) : "none") + " compute " +
          std::to_string(limits.percent) + "\n";
 }

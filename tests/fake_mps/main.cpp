@@ -49,8 +49,8 @@ bool answer(Daemon& daemon, const Connection& client) {
 }
 
 /// Serves until it is told to quit.
-void serve(int control, int privileged) {
-  Daemon daemon;
+void serve(int control, int privileged, bool divided) {
+  Daemon daemon(divided);
   std::vector<Connection> connections;
   while (!daemon.ended()) {
     std::vector<pollfd> wanted{{control, POLLIN, 0}, {privileged, POLLIN, 0}};
@@ -69,7 +69,7 @@ void serve(int control, int privileged) {
 }
 
 /// Makes the daemon's files and serves. @param ready  is written to once clients can connect
-int run_daemon(const std::string& folder, int ready) {
+int run_daemon(const std::string& folder, int ready, bool divided) {
   const int control = listen_at(folder + kControl);
   const int privileged = listen_at(folder + kPrivileged);
   if (control < 0 || privileged < 0) return 1;
@@ -86,7 +86,7 @@ int run_daemon(const std::string& folder, int ready) {
     if (::write(ready, "1", 1) != 1) return 1;
     ::close(ready);
   }
-  serve(control, privileged);
+  serve(control, privileged, divided);
   for (const char* name : {kControl, kPrivileged, "/log", "/nvidia-cuda-mps-control.pid"}) {
     ::unlink((folder + name).c_str());
   }
@@ -94,7 +94,7 @@ int run_daemon(const std::string& folder, int ready) {
 }
 
 /// Returns in the first process when the daemon is ready or has failed.
-int start_in_background(const std::string& folder) {
+int start_in_background(const std::string& folder, bool divided) {
   std::array<int, 2> ready{};
   if (::pipe2(ready.data(), O_CLOEXEC) != 0) return 1;
   if (::fork() == 0) {
@@ -102,7 +102,7 @@ int start_in_background(const std::string& folder) {
     ::setsid();
     const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, file);
-    return run_daemon(folder, ready[1]);
+    return run_daemon(folder, ready[1], divided);
   }
   ::close(ready[1]);
   char byte = 0;
@@ -119,8 +119,8 @@ int main_of(const std::vector<std::string>& arguments) {
   };
   ::umask(0);
   ::signal(SIGCHLD, SIG_IGN);  // no zombies
-  if (has("-d")) return start_in_background(folder);
-  if (has("-f")) return run_daemon(folder, -1);
+  if (has("-d")) return start_in_background(folder, has("-S"));
+  if (has("-f")) return run_daemon(folder, -1, has("-S"));
   return front_end(folder);
 }
 

@@ -22,7 +22,8 @@ using namespace std::chrono_literals;
 constexpr auto kAnswerLimit = 3s;
 constexpr auto kStartLimit = 4s;
 constexpr auto kQuitLimit = 5s;
-constexpr auto kCommandLimit = 1s;  // three of them set the limits, or two with a server's start
+constexpr auto kCommandLimit = 1s;    // three of them set the limits, or two with a server's start
+constexpr auto kPartitionLimit = 3s;  // the first one initialises CUDA
 
 constexpr const char* kControl = "nvidia-cuda-mps-control";
 constexpr const char* kServer = "nvidia-cuda-mps-server";
@@ -65,6 +66,7 @@ Command start_command(const MpsDaemonSpec& spec, const std::vector<std::string>&
   }
   arguments.insert(arguments.end(), {kControl, "-d"});
   if (spec.multiuser) arguments.emplace_back("-multiuser-server");
+  if (spec.sm_partitions) arguments.emplace_back("-S");
   return command;
 }
 
@@ -115,7 +117,15 @@ Result<void> MpsDaemon::start() {
   const auto made = folders_.make_daemon();
   if (!made) return made.error();
   daemon_ = *made;
-  MpsDaemonSpec spec{card_, daemon_ + "/pipe", daemon_ + "/log", "", settings_.multiuser};
+  MpsDaemonSpec spec{.card = card_,
+                     .pipe = daemon_ + "/pipe",
+                     .log = daemon_ + "/log",
+                     .shm = {},
+                     .multiuser = settings_.multiuser,
+                     .sm_partitions = settings_.sm_partitions};
+  if (settings_.sm_partitions) {
+    if (auto marked = SmPartitions::mark(daemon_); !marked) return marked;
+  }
   if (settings_.own_shm) {
     spec.shm = folders_.shm();
     if (auto mounted = shm_.mount(shm_bound(*settings_.sharers)); !mounted) return mounted;
@@ -137,11 +147,15 @@ Result<ProgramEnd> MpsDaemon::command(const std::string& lines) {
 Result<void> MpsDaemon::hold(const MpsLimits& limits) {
   // First for servers that start later: one that starts between the two commands has these.
   const bool memory = settings_.memory_limits;
+  const bool compute = !settings_.sm_partitions;  // which take the place of percentages
+  if (!memory && !compute) return {};
   std::string defaults;
   if (memory) {
     defaults = fmt::format("set_default_device_pinned_mem_limit 0 {}M\n", limits.mebibytes);
   }
-  defaults += fmt::format("set_default_active_thread_percentage {}\n", limits.percent);
+  if (compute) {
+    defaults += fmt::format("set_default_active_thread_percentage {}\n", limits.percent);
+  }
   if (auto set = command(defaults); !set) return set.error();
   const auto servers = command("get_server_list\n");
   if (!servers) return servers.error();
@@ -150,11 +164,23 @@ Result<void> MpsDaemon::hold(const MpsLimits& limits) {
     if (memory) {
       lines += fmt::format("set_device_pinned_mem_limit {} 0 {}M\n", pid, limits.mebibytes);
     }
-    lines += fmt::format("set_active_thread_percentage {} {}\n", pid, limits.percent);
+    if (compute) lines += fmt::format("set_active_thread_percentage {} {}\n", pid, limits.percent);
   }
   if (lines.empty()) return {};
   const auto set = command(lines);
   return set ? Result<void>() : set.error();
+}
+
+SmPartitions MpsDaemon::partitions() {
+  return {daemon_, card_, [this](const std::string& line) -> Result<std::string> {
+            const auto end = control(line + "\n", kPartitionLimit);
+            if (end) return end->output;
+            return fail(Errc::kUnavailable, end.error().message);
+          }};
+}
+
+bool MpsDaemon::divides_as_set() const {
+  return SmPartitions::marked(daemon_) == settings_.sm_partitions;
 }
 
 Result<void> MpsDaemon::start_server() {

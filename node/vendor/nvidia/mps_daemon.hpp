@@ -7,6 +7,7 @@
 #include "node/isolation/programs.hpp"
 #include "node/vendor/nvidia/mps_folders.hpp"
 #include "node/vendor/nvidia/mps_shm.hpp"
+#include "node/vendor/nvidia/sm_partitions.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -32,6 +33,8 @@ struct MpsSettings {
   /// id than the first one's wait until that one has ended.
   bool multiuser = true;
   bool memory_limits = true;  ///< false: clients share compute only
+  /// Compute in static SM partitions (SmPartitions) instead of percentages of active threads.
+  bool sm_partitions = false;
   /// Prefix of the commands that start a daemon and mount its /dev/shm. With hostPID,
   ///   nsenter --target 1 --mount -- systemd-run --scope --quiet --collect --
   /// runs them on the host, in a control group of their own. Empty = as the agent's own.
@@ -45,6 +48,7 @@ struct MpsDaemonSpec {
   std::string log;
   std::string shm;  ///< its /dev/shm; empty = the machine's
   bool multiuser = true;
+  bool sm_partitions = false;
 };
 
 [[nodiscard]] std::vector<std::string> environment_of(const MpsDaemonSpec& spec);
@@ -91,6 +95,12 @@ class MpsDaemon {
   /// takes at most 3 s.
   /// @returns kUnavailable
   Result<void> hold(const MpsLimits& limits);
+
+  /// Of a daemon that was started with MpsSettings::sm_partitions; each command takes at most 3 s.
+  [[nodiscard]] SmPartitions partitions();
+  /// Whether the daemon divides compute as the settings say: one of an earlier agent with other
+  /// settings may not.
+  [[nodiscard]] bool divides_as_set() const;
 
   /// Tells it to start a server; takes at most 1 s. check() says whether there is one.
   /// @returns kUnavailable if it refuses

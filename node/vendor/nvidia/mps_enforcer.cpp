@@ -19,7 +19,8 @@ constexpr auto kGrace = 60s;
 
 /// A daemon and its server are there within milliseconds of their start; on a node that wakes its
 /// cards up, within seconds. With the daemon's own limits (3 s for each answer, 6 s for the start,
-/// 3 s for the limits and the server's start) 19 s in all.
+/// 3 s for the limits and the server's start) 19 s in all, and 6 s for SM partitions: the first
+/// command initialises CUDA, and mostly one is made.
 constexpr auto kServesAfterStart = 4s;
 constexpr auto kBetweenTries = 200ms;
 /// A server that cannot have the card is listed for a moment, too.
@@ -50,8 +51,14 @@ void raise(Ceiling& ceiling, const Ceiling& other) {
   ceiling.compute = std::max(ceiling.compute, other.compute);
 }
 
+std::set<std::string, std::less<>> names_of(const CardSharers& sharers) {
+  std::set<std::string, std::less<>> names;
+  for (const auto& [allocation, compute] : sharers.allocations) names.insert(allocation);
+  return names;
+}
+
 Result<void> add_clients(const MpsFolders& folders, const CardSharers& sharers) {
-  for (const std::string& allocation : sharers.allocations) {
+  for (const auto& [allocation, compute] : sharers.allocations) {
     if (auto added = folders.add_client(allocation); !added) return added;
   }
   return {};
@@ -97,8 +104,21 @@ Result<void> MpsEnforcer::prepare(const std::string& card, const CardSharers& sh
     raise(state->ceiling, sharers.ceiling);
     auto up = state->ready ? hold_to_ceiling(*state) : set_up(card, *state);
     if (!up) return up;
+    if (auto reserved = reserve_partitions(card, *state, sharers); !reserved) return reserved;
     return add_clients(state->daemon.folders(), sharers);
   }
+}
+
+Result<void> MpsEnforcer::reserve_partitions(const std::string& card, State& state,
+                                             const CardSharers& sharers) const {
+  if (!state.daemon.divides_as_set()) {
+    return fail(Errc::kUnavailable,
+                "the MPS daemon of card " + card +
+                    " was started with another --mps-compute; it ends when no container shares the "
+                    "card any more");
+  }
+  if (!settings_.sm_partitions) return {};
+  return state.daemon.partitions().reserve(sharers.allocations);
 }
 
 Result<void> MpsEnforcer::set_up(const std::string& card, State& state) {
@@ -182,26 +202,43 @@ Result<void> MpsEnforcer::hold_to_ceiling(State& state) {
   return {};
 }
 
+void MpsEnforcer::keep_partitions(State& state, const CardSharers& sharers) {
+  SmPartitions partitions = state.daemon.partitions();
+  if (state.swept && !partitions.has_others(sharers.allocations)) return;
+  state.swept = partitions.keep(sharers.allocations);
+}
+
+Result<void> MpsEnforcer::accept(const std::vector<model::GrantedCard>& cards) const {
+  if (cards.size() <= 1) return {};
+  return fail(Errc::kInvalidArgument,
+              "shares of " + std::to_string(cards.size()) +
+                  " cards in one container cannot be enforced by MPS: each card has a daemon, "
+                  "and a client uses only one; write tangram.dev/gpu-isolation: time-slice, or "
+                  "request whole cards");
+}
+
 Result<ContainerEdits> MpsEnforcer::edits(std::string_view allocation,
                                           const std::vector<model::GrantedCard>& cards) const {
   if (cards.empty()) return ContainerEdits{};
-  if (cards.size() > 1) {
-    return fail(Errc::kInvalidArgument,
-                "shares of " + std::to_string(cards.size()) +
-                    " cards in one container cannot be enforced by MPS: each card has a daemon, "
-                    "and a client uses only one; write tangram.dev/gpu-isolation: time-slice, or "
-                    "request whole cards");
-  }
   const MpsLimits limits = mps_limits(cards[0].memory_limit, cards[0].compute_limit);
+  const MpsFolders folders(settings_.run_dir, cards[0].uuid);
   ContainerEdits edits;
   // The client sees the daemon's one card as its first.
   if (settings_.memory_limits) {
     edits.env.push_back("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=" + std::to_string(limits.mebibytes) +
                         "M");
   }
-  edits.env.push_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=" + std::to_string(limits.percent));
+  if (settings_.sm_partitions) {
+    const std::string partition = SmPartitions::id_of(folders.current(), allocation);
+    if (partition.empty()) {
+      return fail(Errc::kUnavailable, "the MPS daemon of card " + cards[0].uuid +
+                                          " has ended since it made the container's SM partition");
+    }
+    edits.env.push_back("CUDA_MPS_SM_PARTITION=" + partition);
+  } else {
+    edits.env.push_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=" + std::to_string(limits.percent));
+  }
   edits.env.push_back("CUDA_MPS_PIPE_DIRECTORY=" + settings_.container_dir);
-  const MpsFolders folders(settings_.run_dir, cards[0].uuid);
   edits.mounts = {{folders.client(allocation), settings_.container_dir, Access::kReadOnly}};
   if (settings_.own_shm) {
     edits.mounts.push_back({folders.shm(), "/dev/shm", Access::kReadWrite});
@@ -230,28 +267,30 @@ void MpsEnforcer::keep(const CardsInMode& cards) {
 
 /// Those that the last keep() had have their claims.
 void MpsEnforcer::add_fresh(State& state, const CardSharers& sharers) const {
-  for (const std::string& allocation : sharers.allocations) {
+  for (const auto& [allocation, compute] : sharers.allocations) {
     if (state.kept.contains(allocation)) continue;
-    state.fresh.insert_or_assign(allocation, Fresh{clock_.now() + kGrace, sharers.ceiling});
+    state.fresh.insert_or_assign(allocation,
+                                 Fresh{clock_.now() + kGrace, sharers.ceiling, compute});
   }
 }
 
 CardSharers MpsEnforcer::with_fresh(State& state, CardSharers sharers) const {
-  state.kept = sharers.allocations;
+  state.kept = names_of(sharers);
   std::erase_if(state.fresh, [&](const auto& one) {
     return state.kept.contains(one.first) || clock_.now() >= one.second.until;
   });
   for (const auto& [allocation, fresh] : state.fresh) {
-    sharers.allocations.insert(allocation);
+    sharers.allocations.emplace(allocation, fresh.compute);
     raise(sharers.ceiling, fresh.ceiling);
   }
   return sharers;
 }
 
-void MpsEnforcer::keep(State& state, const CardSharers& sharers) {
-  state.daemon.folders().remove_clients_but(sharers.allocations);
+void MpsEnforcer::keep(State& state, const CardSharers& sharers) const {
+  state.daemon.folders().remove_clients_but(names_of(sharers));
   state.ceiling = sharers.ceiling;
   if (!state.ready) return;
+  if (settings_.sm_partitions && state.daemon.divides_as_set()) keep_partitions(state, sharers);
   // After a failure the next call tries again.
   if (auto held = hold_to_ceiling(state); !held) spdlog::warn("{}", held.error().message);
 }
@@ -351,7 +390,10 @@ Enforcement MpsEnforcer::enforcement(const model::GrantedCard& part) const {
     now.memory = kNobody;
     now.note = "the agent runs with --memory-limits=none";
   }
-  if (now.memory == Holder::kClient || now.compute == Holder::kClient) {
+  if (settings_.sm_partitions) {
+    now.compute = Holder::kClient;
+    now.note = "its multiprocessors are reserved, but a program can name another SM partition";
+  } else if (now.memory == Holder::kClient || now.compute == Holder::kClient) {
     now.note = "a program that unsets its limits has those of the card's largest share";
   }
   return now;

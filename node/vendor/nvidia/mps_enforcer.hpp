@@ -20,6 +20,10 @@ namespace tangram::node::nvidia {
 /// granted to a container. Below that it goes by the limits in the client's environment, which a
 /// program can unset: MPS has no limit for a single client.
 ///
+/// With MpsSettings::sm_partitions, compute is divided into static SM partitions instead, and the
+/// server's limit is of memory only. A partition is reserved for a container, but not enforced from
+/// outside: a program that knows the id of another one can name it.
+///
 /// A limit that was lowered leaves the clients alone that are connected already. The limits apply
 /// to each process, not to the container: a container with two processes can use its share twice
 /// (memory: until the card is full). All clients of a card share its server: a fault that one
@@ -35,6 +39,9 @@ class MpsEnforcer final : public Enforcer {
  public:
   MpsEnforcer(CardSource& source, Programs& programs, const Clock& clock, MpsSettings settings,
               Sleeper sleeper = sleep_until_stopped);
+
+  /// One card: each has a daemon, and a client uses only one.
+  [[nodiscard]] Result<void> accept(const std::vector<model::GrantedCard>& cards) const override;
 
   Result<void> prepare(const std::string& card, const CardSharers& sharers) override;
 
@@ -53,6 +60,7 @@ class MpsEnforcer final : public Enforcer {
   struct Fresh {
     TimePoint until;
     Ceiling ceiling;  ///< of the card when it was prepared
+    MilliGpu compute;
   };
   struct State {
     State(const MpsSettings& settings, const std::string& card, Programs& programs)
@@ -65,10 +73,11 @@ class MpsEnforcer final : public Enforcer {
     bool released = false;           ///< not in the map any more
     std::map<std::string, Fresh, std::less<>> fresh;  ///< allocations, prepared since keep()
     std::set<std::string, std::less<>> kept;          ///< allocations, of the last keep()
-    Ceiling ceiling;                                  ///< of the containers that share the card
-    int misses = 0;                                   ///< times in a row that there was no daemon
-    int unknown = 0;                                  ///< times in a row that the check timed out
-    int failures = 0;                                 ///< starts that failed in a row
+    bool swept = false;  ///< no SM partition is left of an agent that was killed while it made one
+    Ceiling ceiling;     ///< of the containers that share the card
+    int misses = 0;      ///< times in a row that there was no daemon
+    int unknown = 0;     ///< times in a row that the check timed out
+    int failures = 0;    ///< starts that failed in a row
     TimePoint next_try;
     Error last_error;
   };
@@ -82,9 +91,12 @@ class MpsEnforcer final : public Enforcer {
   static Result<void> start_server(State& state);
   static Result<void> open_to_clients(State& state);
   static Result<void> hold_to_ceiling(State& state);
+  Result<void> reserve_partitions(const std::string& card, State& state,
+                                  const CardSharers& sharers) const;
   void add_fresh(State& state, const CardSharers& sharers) const;
   [[nodiscard]] CardSharers with_fresh(State& state, CardSharers sharers) const;
-  static void keep(State& state, const CardSharers& sharers);
+  static void keep_partitions(State& state, const CardSharers& sharers);
+  void keep(State& state, const CardSharers& sharers) const;
   static bool still_holds(const std::string& card, State& state);
   void maintain(const std::string& card, State& state);
   /// The folders of daemons that an earlier agent started, once.

@@ -7,6 +7,7 @@
 #include "node/vendor/nvidia/nvml_source.hpp"
 #include "node/vendor/nvidia/offered_means.hpp"
 #include "node/vendor/nvidia/offered_modes.hpp"
+#include "node/vendor/nvidia/sm_chunks.hpp"
 #include "node/vendor/nvidia/stand_in/files.hpp"
 #include "node/vendor/nvidia/stand_in/library_limiter.hpp"
 #include "node/vendor/nvidia/time_slice_enforcer.hpp"
@@ -20,15 +21,40 @@
 namespace tangram::node::nvidia {
 namespace {
 
-MpsSettings mps_settings(const Settings& settings, const EnforcerParts& parts) {
-  MpsSettings mps{.sharers = parts.sharers_per_card};
-  mps.in_pod = parts.in_pod;
-  mps.memory_limits = parts.memory_limits;
+constexpr const char* kPercentage = "percentage";
+constexpr const char* kSmPartitions = "partitions";
+
+MpsSettings mps_settings(const Settings& settings, int sharers) {
+  MpsSettings mps{.sharers = sharers};
+  mps.sm_partitions = settings.mps_compute == kSmPartitions;
   mps.run_dir = settings.run_dir;
   mps.multiuser = settings.mps_multiuser;
   std::istringstream words(settings.mps_launcher);
   mps.launcher = {std::istream_iterator<std::string>(words), {}};
   return mps;
+}
+
+MpsSettings mps_settings(const Settings& settings, const EnforcerParts& parts) {
+  MpsSettings mps = mps_settings(settings, parts.sharers_per_card);
+  mps.in_pod = parts.in_pod;
+  mps.memory_limits = parts.memory_limits;
+  return mps;
+}
+
+/// What asks the cards for their chunks, on this machine.
+struct ChunkProbe {
+  explicit ChunkProbe(MpsSettings settings) : chunks(std::move(settings), programs, clock) {}
+  SystemPrograms programs;
+  SystemClock clock;
+  SmChunks chunks;
+};
+
+OfferedModes::Chunks chunks_of_cards(const Settings& settings) {
+  if (settings.mps_compute != kSmPartitions) return nullptr;
+  auto probe = std::make_shared<ChunkProbe>(mps_settings(settings, 0));
+  return [probe](const std::string& card, const std::string& driver) {
+    return probe->chunks.of(card, driver);
+  };
 }
 
 }  // namespace
@@ -71,6 +97,11 @@ void Nvidia::add_options(CLI::App& cli) {
   cli.add_option("--mps-multiuser", settings_.mps_multiuser,
                  "One MPS server for the processes of all users. For a driver without "
                  "-multiuser-server, set false and give pods that share a card one runAsUser");
+  cli.add_option("--mps-compute", settings_.mps_compute,
+                 "How MPS divides the compute of a card: percentage of its threads at most, or "
+                 "partitions, static SM partitions for each container (driver r590, Ampere or "
+                 "newer). Drain the node's shares before a change")
+      ->check(CLI::IsMember({kPercentage, kSmPartitions}));
   cli.add_option("--stand-ins", settings_.stand_ins,
                  "Folder of the libraries that stand in for the driver's own in containers, for "
                  "--memory-limits=library; copied to the host");
@@ -84,8 +115,9 @@ void Nvidia::add_options(CLI::App& cli) {
 }
 
 std::unique_ptr<CardSource> Nvidia::open_cards() const {
-  auto modes = std::make_unique<OfferedModes>(std::make_unique<NvmlSource>(settings_.nvml_library),
-                                              process_environment("PATH"));
+  auto modes =
+      std::make_unique<OfferedModes>(std::make_unique<NvmlSource>(settings_.nvml_library),
+                                     process_environment("PATH"), chunks_of_cards(settings_));
   return std::make_unique<OfferedMeans>(
       std::move(modes), OfferedMeans::Machine{.stand_ins = settings_.stand_ins,
                                               .memory_hook = settings_.memory_hook,

@@ -17,7 +17,9 @@ struct Settings {
   std::string run_dir = "/run/tangram";
   std::string mps_launcher = {};  ///< put before the command that starts an MPS daemon
   bool mps_multiuser = true;      ///< one MPS server for the processes of all users
-  int time_slice = 0;             ///< a TimeSlice
+  /// "partitions": MPS gives compute in static SM partitions.
+  std::string mps_compute = "percentage";
+  int time_slice = 0;  ///< a TimeSlice
   /// In the agent's image: what it copies to the host for containers and their runtime.
   std::string stand_ins = "/usr/lib/tangram";
   std::string memory_hook = "/usr/bin/tangram-memory-hook";

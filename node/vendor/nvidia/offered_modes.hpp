@@ -2,6 +2,7 @@
 
 #include "node/cards/card_source.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -13,12 +14,17 @@ namespace tangram::node::nvidia {
 /// NVIDIA's cards, which offer MPS, as an isolation mode and as a means of memory limits, only
 /// where it is installed: a pod must not be sent to a node that then refuses it. Every inventory
 /// checks anew, because a driver container may bring the program after the agent has started. The
-/// other modes need no program.
+/// other modes need no program. Where MPS gives compute in SM partitions, a card says in how many
+/// chunks, and one that has none does not offer MPS.
 class OfferedModes final : public CardSource {
  public:
+  /// The chunks in which MPS gives a card's compute, for this driver; 0 = it cannot.
+  using Chunks = std::function<int(const std::string& card, const std::string& driver)>;
+
   /// @param path  the agent's PATH
-  OfferedModes(std::unique_ptr<CardSource> source, std::string path)
-      : source_(std::move(source)), path_(std::move(path)) {}
+  /// @param chunks  null = MPS gives compute in percentages
+  OfferedModes(std::unique_ptr<CardSource> source, std::string path, Chunks chunks = nullptr)
+      : source_(std::move(source)), path_(std::move(path)), chunks_(std::move(chunks)) {}
 
   Result<Inventory> inventory() override;
   Result<std::vector<Fault>> wait_for_faults(std::chrono::milliseconds limit) override {
@@ -32,6 +38,7 @@ class OfferedModes final : public CardSource {
  private:
   const std::unique_ptr<CardSource> source_;
   const std::string path_;
+  const Chunks chunks_;
 };
 
 }  // namespace tangram::node::nvidia

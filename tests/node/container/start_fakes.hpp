@@ -171,6 +171,10 @@ class FakeLimiter final : public MemoryLimiter {
 
 class FakeEnforcer final : public Enforcer {
  public:
+  [[nodiscard]] Result<void> accept(const std::vector<model::GrantedCard>& cards) const override {
+    if (cards.size() > 1) return fail(Errc::kInvalidArgument, "one card at a time");
+    return {};
+  }
   Result<void> prepare(const std::string& card, const CardSharers& sharers) override {
     const std::lock_guard lock(mutex);
     prepared[card] = sharers;
@@ -179,7 +183,6 @@ class FakeEnforcer final : public Enforcer {
   [[nodiscard]] Result<ContainerEdits> edits(
       std::string_view /*allocation*/,
       const std::vector<model::GrantedCard>& cards) const override {
-    if (cards.size() > 1) return fail(Errc::kInvalidArgument, "one card at a time");
     return ContainerEdits{.env = {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=" +
                                   std::to_string(cards.front().memory_limit.count()) + "M"},
                           .mounts = {}};

@@ -30,7 +30,7 @@ TEST_F(StarterTest, AContainerGetsItsShareOfItsCard) {
   EXPECT_EQ(rig.env(a, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"), "0=40960M");
   const std::string device = rig.kubelet.device_of(a);
   const CardSharers alone{.ceiling = {Mebibytes(40'960), MilliGpu(500)},
-                          .allocations = {device.substr(device.find('=') + 1)}};
+                          .allocations = {{device.substr(device.find('=') + 1), MilliGpu(500)}}};
   EXPECT_EQ(rig.enforcer.prepared, (CardsInMode{{"GPU-2", alone}}));
   EXPECT_TRUE(rig.enforcer.released.empty());
   EXPECT_EQ(rig.other_enforcer.released, std::set<std::string>{"GPU-2"});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "node/isolation/programs.hpp"
+#include "tests/fake_mps/partitions.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -27,6 +28,7 @@ class FakePrograms final : public Programs {
     if (broken_) return *broken_;
     const auto& arguments = command.arguments;
     if (std::find(arguments.begin(), arguments.end(), "-d") != arguments.end()) {
+      if (arguments.back() == "-S" && !no_partitions_) partitions_[pipe_dir(command)];
       return start(pipe_dir(command));
     }
     if (arguments.at(0) == "nvidia-cuda-mps-control") return control(command);
@@ -93,12 +95,23 @@ class FakePrograms final : public Programs {
     const std::lock_guard lock(mutex_);
     mount_answer_ = std::move(answer);
   }
+  /// The driver is too old for them.
+  void refuse_partitions() {
+    const std::lock_guard lock(mutex_);
+    no_partitions_ = true;
+  }
+  /// Of a daemon that was started with -S. Valid until that ends.
+  fake_mps::Partitions& partitions(const std::string& pipe_dir) {
+    const std::lock_guard lock(mutex_);
+    return partitions_.at(pipe_dir);
+  }
   void run_daemon(const std::string& pipe_dir) {
     const std::lock_guard lock(mutex_);
     daemons_.insert(pipe_dir);
   }
   void crash(const std::string& pipe_dir) {
     const std::lock_guard lock(mutex_);
+    partitions_.erase(pipe_dir);
     daemons_.erase(pipe_dir);
     servers_.erase(pipe_dir);
   }
@@ -185,7 +198,14 @@ class FakePrograms final : public Programs {
     const std::string dir = pipe_dir(command);
     if (hung_.count(dir) != 0) return fail(Errc::kTimeout, "did not end in time");
     if (daemons_.count(dir) == 0) return ProgramEnd{1, "Cannot find MPS control daemon process"};
+    if (command.input == "lspart\n" || command.input.starts_with("sm_partition ")) {
+      const auto divided = partitions_.find(dir);
+      const bool known = divided != partitions_.end();
+      // Whatever the answer is, like the real one.
+      return ProgramEnd{0, known ? divided->second.answer(command.input) : "unknown command\n"};
+    }
     if (command.input == "quit\n") {
+      partitions_.erase(dir);
       daemons_.erase(dir);
       servers_.erase(dir);
     }
@@ -209,6 +229,8 @@ class FakePrograms final : public Programs {
   }
 
   mutable std::mutex mutex_;
+  std::map<std::string, fake_mps::Partitions> partitions_;  ///< by pipe directory
+  bool no_partitions_ = false;
   std::vector<Command> commands_;
   std::set<std::string> daemons_;
   std::set<std::string> hung_;

@@ -49,7 +49,7 @@ class MpsDaemonTest : public ::testing::Test {
   const std::string path_ = std::getenv("PATH");
   SystemPrograms programs_;
   ScriptedSource source_;
-  const MpsSettings settings_ = new_settings();
+  MpsSettings settings_ = new_settings();
   MpsDaemon daemon_{settings_, "GPU-a", programs_};
 };
 
@@ -140,6 +140,23 @@ TEST_F(MpsDaemonTest, HoldsClientsWithoutLimitsOfTheirOwn) {
   const auto raised = daemon_.hold({.mebibytes = 16'384, .percent = 75});
   ASSERT_TRUE(raised) << raised.error().message;
   EXPECT_EQ(ask(client("control"), "client - -"), "memory 16384 compute 75\n");
+}
+
+TEST_F(MpsDaemonTest, AdmitsClientsOnlyToTheirSmPartitions) {
+  settings_.sm_partitions = true;
+  ASSERT_TRUE(folders().add_client("slot-1.a"));
+  ASSERT_TRUE(daemon_.start());
+  ASSERT_TRUE(daemon_.hold({.mebibytes = 8192, .percent = 50}));
+  ASSERT_TRUE(daemon_.open_to_clients());
+  EXPECT_TRUE(daemon_.divides_as_set());
+  const auto reserved = daemon_.partitions().reserve({{"slot-1.a", MilliGpu(500)}});
+  ASSERT_TRUE(reserved) << reserved.error().message;
+  const std::string own = SmPartitions::id_of(folders().current(), "slot-1.a");
+  EXPECT_EQ(ask(client("control"), "client - - " + own), "memory 8192 compute 100\n");
+  EXPECT_EQ(ask(client("control"), "client - -"),
+            "error: CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION\n");
+  EXPECT_TRUE(daemon_.partitions().keep({}));
+  EXPECT_NE(ask(client("control"), "client - - " + own), "memory 8192 compute 100\n");
 }
 
 TEST_F(MpsDaemonTest, ALaterAgentFindsIt) {

@@ -95,10 +95,10 @@ INSTANTIATE_TEST_SUITE_P(Shares, MpsPercentTest,
 TEST_F(MpsEnforcerTest, RefusesSharesOfSeveralCards) {
   model::GrantedCard other = granted(100, 100);
   other.uuid = "GPU-b";
-  const auto edits = enforcer_->edits("slot-1.a", {granted(100, 100), other});
-  ASSERT_FALSE(edits);
-  EXPECT_EQ(edits.error().code, Errc::kInvalidArgument);
-  EXPECT_NE(edits.error().message.find("gpu-isolation: time-slice"), std::string::npos);
+  const auto accepted = enforcer_->accept({granted(100, 100), other});
+  ASSERT_FALSE(accepted);
+  EXPECT_EQ(accepted.error().code, Errc::kInvalidArgument);
+  EXPECT_NE(accepted.error().message.find("gpu-isolation: time-slice"), std::string::npos);
 }
 
 TEST_F(MpsEnforcerTest, RefusesWhatMpsCannotServe) {

@@ -54,7 +54,7 @@ TEST(NvidiaTest, ReadsItsFlags) {
   nvidia.add_options(cli);
   cli.parse(
       "--nvidia-cdi-dirs=/a,/b --mps-launcher='nsenter --target 1' --mps-multiuser=false "
-      "--nvml-library=/lib/x --run-dir=/r --time-slice=2");
+      "--nvml-library=/lib/x --run-dir=/r --time-slice=2 --mps-compute=partitions");
   const Settings& settings = nvidia.settings();
   EXPECT_EQ(settings.cdi_dirs, (std::vector<std::string>{"/a", "/b"}));
   EXPECT_EQ(settings.mps_launcher, "nsenter --target 1");
@@ -62,6 +62,8 @@ TEST(NvidiaTest, ReadsItsFlags) {
   EXPECT_EQ(settings.nvml_library, "/lib/x");
   EXPECT_EQ(settings.run_dir, "/r");
   EXPECT_EQ(settings.time_slice, 2);
+  EXPECT_EQ(settings.mps_compute, "partitions");
+  EXPECT_THROW(cli.parse("--mps-compute=chunks"), CLI::ValidationError);
 }
 
 TEST(NvidiaTest, EnforcesMpsAndTimeSlices) {

@@ -61,5 +61,21 @@ TEST_F(OfferedModesTest, ACardThatCannotIsNotOfferedEither) {
   EXPECT_EQ(modes.inventory()->cards[0].memory_means, MemoryMeans{});
 }
 
+TEST_F(OfferedModesTest, CardsSayInHowManyChunksMpsGivesCompute) {
+  auto scripted = std::make_unique<ScriptedSource>();
+  scripted->list({"GPU-a", "GPU-old"});
+  install_mps();
+  OfferedModes modes(
+      std::move(scripted), folder.path(),
+      [](const std::string& card, const std::string&) { return card == "GPU-a" ? 37 : 0; });
+  const auto cards = modes.inventory()->cards;
+  EXPECT_EQ(cards[0].card.compute_chunks, 37);
+  EXPECT_EQ(cards[0].card.max_sharers, 27) << "with more, chunks would be rounded away";
+  EXPECT_TRUE(cards[0].card.isolation.has(Isolation::kMps));
+  EXPECT_EQ(cards[1].card.compute_chunks, 0);
+  EXPECT_FALSE(cards[1].card.isolation.has(Isolation::kMps));
+  EXPECT_FALSE(cards[1].memory_means.has(model::MemoryLimits::kMps));
+}
+
 }  // namespace
 }  // namespace tangram::node::nvidia

@@ -1,5 +1,7 @@
 #include "base/file.hpp"
+#include "model/compute_chunks.hpp"
 #include "node/vendor/nvidia/mps_enforcer.hpp"
+#include "node/vendor/nvidia/sm_chunks.hpp"
 #include "node/vendor/nvidia/time_slice_enforcer.hpp"
 #include "tests/tools/gpu_check/checks.hpp"
 #include "tests/tools/gpu_check/container.hpp"
@@ -84,6 +86,13 @@ void expect_ratio(double seen, double expected, const std::string& what, Report&
   report.expect(good, what, decimal(seen), decimal(expected) + " ± 30 %");
 }
 
+node::nvidia::MpsSettings settings_in(const std::string& work_dir) {
+  node::nvidia::MpsSettings settings{.sharers = 16};
+  settings.run_dir = work_dir;
+  settings.own_shm = false;
+  return settings;
+}
+
 class MpsCheck {
  public:
   MpsCheck(node::CardSource& source, const InstalledCard& card, node::Programs& programs,
@@ -113,13 +122,6 @@ class MpsCheck {
 
  private:
   static constexpr std::string_view kAllocation = "slot-1.check";
-
-  static node::nvidia::MpsSettings settings_in(const std::string& work_dir) {
-    node::nvidia::MpsSettings settings{.sharers = 16};
-    settings.run_dir = work_dir;
-    settings.own_shm = false;
-    return settings;
-  }
 
   /// One container.
   [[nodiscard]] node::CardSharers sharers(std::int64_t milli) const {
@@ -275,7 +277,79 @@ class MpsCheck {
   node::nvidia::MpsEnforcer enforcer_;
 };
 
+/// A quarter and a half of the card, in SM partitions.
+class PartitionsCheck {
+ public:
+  explicit PartitionsCheck(const Setting& in) : in_(in), settings_(settings_in(in.work_dir)) {
+    settings_.sm_partitions = true;
+  }
+
+  void run() {
+    node::nvidia::SmChunks probe(settings_, in_.programs, clock_);
+    chunks_ = probe.of(in_.card.card.id, in_.driver);
+    if (chunks_ == 0) {
+      return in_.report.not_offered(
+          "SM partitions", "the card or driver " + in_.driver + " has none; see the log above");
+    }
+    in_.report.passed("partitions: chunks of the card", std::to_string(chunks_));
+    node::nvidia::MpsEnforcer enforcer(in_.source, in_.programs, clock_, settings_);
+    node::CardSharers sharers;
+    for (const std::int64_t milli : {250, 500}) sharers.add(name_of(milli), part_of(milli));
+    const auto prepared = enforcer.prepare(in_.card.card.id, sharers);
+    in_.report.expect(prepared.has_value(), "partitions: a quarter and a half are reserved",
+                      prepared ? "they are" : prepared.error().message);
+    if (prepared) compare(enforcer);
+    clock_.skip(5min);
+    enforcer.keep({});
+  }
+
+ private:
+  static std::string name_of(std::int64_t milli) { return "slot-" + std::to_string(milli); }
+
+  [[nodiscard]] model::GrantedCard part_of(std::int64_t milli) const {
+    model::GrantedCard part = share_of(in_.card, milli);
+    part.compute = model::booked_for(model::chunks_within(MilliGpu(milli), chunks_), chunks_);
+    return part;
+  }
+
+  void compare(const node::nvidia::MpsEnforcer& enforcer) {
+    const Env quarter = client_env(enforcer.edits(name_of(250), {part_of(250)}).value());
+    const Env half = client_env(enforcer.edits(name_of(500), {part_of(500)}).value());
+    Env none = half;
+    std::erase_if(none, [](const std::string& one) { return one.find("_PARTITION=") != one.npos; });
+    const auto bare = start_worker(in_.programs, {}, none);
+    in_.report.expect(!problem(bare).empty(), "partitions: nobody computes without one",
+                      problem(bare).empty() ? "a client without it got a context" : problem(bare));
+    const double alone = speed_alone(in_.programs, half, "partitions: 0.5 alone", in_.report);
+    const auto both = compute_together(in_.programs, {quarter, half});
+    for (const auto& one : both) {
+      if (one && one->number("kernels_per_s") > 0 && one->number("late") == 0) continue;
+      return in_.report.not_checked("partitions: 0.25 and 0.5 together", problem(one));
+    }
+    const double slow = both[0]->number("kernels_per_s");
+    const double fast = both[1]->number("kernels_per_s");
+    const auto count = [&](std::int64_t milli) {
+      return double(model::chunks_within(MilliGpu(milli), chunks_));
+    };
+    expect_ratio(fast / slow, count(500) / count(250), "partitions: 0.5 is faster than 0.25 by",
+                 in_.report);
+    expect_ratio(fast / alone, 1, "partitions: speed of 0.5 beside 0.25, of alone", in_.report);
+  }
+
+  const Setting& in_;
+  SkippingClock clock_;
+  node::nvidia::MpsSettings settings_;
+  int chunks_ = 0;
+};
+
 }  // namespace
+
+void check_partitions(const Setting& in) {
+  if (!in.card.card.isolation.has(model::Isolation::kMps)) {
+    return in.report.not_offered("SM partitions", "card " + in.card.card.id + " has no MPS");
+  }
+  PartitionsCheck(in).run();
+}
 
 void check_mps(const Setting& in) {
   if (!in.card.card.isolation.has(model::Isolation::kMps)) {

@@ -220,6 +220,15 @@ TEST_F(GpuCheckTest, AnMpsDaemonIsStartedAndReplaced) {
   EXPECT_EQ(end.exit_code, 1) << "nobody is limited";
 }
 
+TEST_F(GpuCheckTest, SmPartitionsAreReserved) {
+  const End end = check(Machine(), "--only partitions");
+  for (const char* const line : {"reached: partitions: chunks of the card",
+                                 "reached: partitions: a quarter and a half are reserved"}) {
+    EXPECT_NE(end.output.find(line), std::string::npos) << line;
+  }
+  EXPECT_EQ(end.exit_code, 1) << "nobody is limited";
+}
+
 TEST_F(GpuCheckTest, AMachineWithoutADriverIsNotChecked) {
   const Machine machine;
   fs::remove(machine.path() + "/driver/libnvidia-ml.so.1");

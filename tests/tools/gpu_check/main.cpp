@@ -48,7 +48,8 @@ const std::vector<std::pair<std::string, Check>>& checks_of_card() {
       {"lease", gpu_check::check_lease},
       {"cost", gpu_check::check_cost},
       {"time-slice", gpu_check::check_time_slice},
-      {"mps", gpu_check::check_mps}};
+      {"mps", gpu_check::check_mps},
+      {"partitions", gpu_check::check_partitions}};
   return all;
 }
 

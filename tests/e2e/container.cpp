@@ -116,11 +116,20 @@ std::string seize(const std::string& folder) {
   return outcomes;
 }
 
+/// As a client without limits of its own, in its SM partition if it has one.
+std::string connect_to_mps(const std::string& folder) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the only thread
+  const char* const partition = std::getenv("CUDA_MPS_SM_PARTITION");
+  std::string packet = "client - -";
+  if (partition != nullptr) packet.append(" ").append(partition);
+  return ask(folder + "/control", packet).value_or("nobody");
+}
+
 /// What a mode that looks around found; nothing for the others.
 std::string look_around(std::string_view mode, const char* folder, const char* amount) {
   if (mode == "fill") return fill(folder, std::atoi(amount));
   if (mode == "seize") return seize(folder);
-  if (mode == "mps") return ask(std::string(folder) + "/control", "client - -").value_or("nobody");
+  if (mode == "mps") return connect_to_mps(folder);
   return "";
 }
 

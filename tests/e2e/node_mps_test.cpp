@@ -86,5 +86,39 @@ TEST_F(NodeMpsTest, ATenantWithoutTheVariablesGetsAtMostTheLargestShare) {
   expect_all_starts_right();
 }
 
+/// A card with 16 chunks: 0.5 has eight, 0.1 has one. Daemons without partitions, of the tests
+/// before, end first, and those with partitions before the next test.
+TEST_F(NodeMpsTest, SmPartitionsDivideACardsCompute) {
+  const auto ended = [this] { return eventually(150s, [&] { return !has_shm_mounts(); }); };
+  ASSERT_TRUE(ended());
+  node_.stop("tangram-node");
+  Arguments arguments = agent_arguments();
+  arguments.emplace_back("--mps-compute=partitions");
+  node_.start("tangram-node", arguments);
+  ASSERT_TRUE(eventually(60s, [&] {
+    return cards_published().find("\"computeChunks\":16") != std::string::npos;
+  })) << agent_log();
+
+  // Without a limit of its own the client has the server's limit of memory, and its partition.
+  EXPECT_EQ(found_by("half", "A100*", "0.5", {"mps", kPipes}), "memory 40960 compute 100");
+  EXPECT_EQ(found_by("tenth", "A100*", "0.1", {"mps", kPipes}), "memory 40960 compute 100");
+  std::set<std::string> partitions;
+  for (const auto& [name, milli] : {std::pair("half", "500"), std::pair("tenth", "62")}) {
+    const auto seen = starts_.of(uid_of(name)).front().environment;
+    EXPECT_FALSE(seen.contains("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE")) << name;
+    EXPECT_EQ(seen.at("TANGRAM_COMPUTE_LIMIT_MILLI"), milli);
+    partitions.insert(seen.at("CUDA_MPS_SM_PARTITION"));
+  }
+  EXPECT_EQ(partitions.size(), 2U);
+
+  // Partitions end with their containers: 14 of the 16 chunks are free for another.
+  remove_pods();
+  EXPECT_EQ(found_by("next", "A100*", "0.9", {"mps", kPipes}), "memory 73728 compute 100");
+  remove_pods();
+  node_.stop("tangram-node");
+  start_agent();
+  EXPECT_TRUE(ended());
+}
+
 }  // namespace
 }  // namespace tangram::e2e

@@ -3,13 +3,13 @@
 #include "base/clock.hpp"
 #include "base/required.hpp"
 #include "kube/event_series.hpp"
-#include "kube/rate_limiter.hpp"
 #include "model/resizes.hpp"
 #include "node/audit/memory_meter.hpp"
 #include "node/pods/pod_requests.hpp"
 #include "node/resize/limits_in_force.hpp"
 #include "node/resize/pod_resizes.hpp"
 #include "node/resize/resize_check.hpp"
+#include "node/resize/resize_reports.hpp"
 
 #include <array>
 #include <chrono>
@@ -128,21 +128,15 @@ class Resizer {
   bool record(const Resize& resize);
   void set_limits(const std::vector<const Resize*>& to_lower);
   Sentences set_by_journal();
-  void wait_for(const Resize& resize, const std::string& why);
-  void forget_waits_but(const std::vector<Resize>& due);
   [[nodiscard]] model::ResizeAnswers published() const;
   void report(const model::ResizeAnswers& former, const model::ResizeAnswers& now,
               const ResizesRefused& refusals);
-  void report(const NodePod& pod, kube::EventNote::Type type, std::string reason,
-              std::string note) const;
 
   const Parts parts_;
-  kube::RateLimiter refusal_lines_;  ///< of the log
   // Of run()'s thread.
   MemoryMeter meter_;
   LimitsInForce limits_;
-  Sentences waits_;  ///< why resizes wait, as reported
-  Sentences unset_;  ///< why limits could not be set, as logged
+  ResizeReports reports_;
 
   mutable std::mutex mutex_;
   std::condition_variable_any woken_;

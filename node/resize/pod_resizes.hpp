@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -26,13 +27,18 @@ struct PodResizes {
 struct ResizeRefused {
   model::ResizeRefusal why = model::ResizeRefusal::kInUse;
   std::string sentence;
+  int revision = 0;
 };
 using ResizesRefused = std::map<std::string, ResizeRefused, std::less<>>;  ///< by pod UID
 
 /// How far the node's pods have come, by their grants and the claims of their started containers.
-/// @param before  the last answers: what counts for a pod that has not started stays
+/// @param not_set  allocations whose memory limits in the journal are not known to be in force:
+/// their
+///                 containers have not come further than was answered before
+/// @param before   the last answers: what counts for a pod that has not started stays
 [[nodiscard]] PodResizes pod_resizes(const PodSource& pods, const Journal& journal,
                                      const ResizesRefused& refused,
+                                     const std::set<std::string, std::less<>>& not_set,
                                      const model::ResizeAnswers& before);
 
 /// The revision that the answers say is applied; 0 = none.

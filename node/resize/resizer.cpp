@@ -50,6 +50,8 @@ Resizer::Resizer(Parts parts)
       meter_(parts_.source, parts_.processes, parts_.runtime, parts_.clock),
       limits_({.journal = parts_.journal,
                .limiters = parts_.limiters,
+               .pods = parts_.pods,
+               .processes = parts_.processes,
                .boot = parts_.boot,
                .clock = parts_.clock}),
       reports_(parts_.report_event, parts_.clock),
@@ -81,29 +83,42 @@ void Resizer::look() {
   if (!parts_.pods.synced()) return;
   ResizesRefused refusals;
   const std::vector<Resize> due = find_due(refusals);
-  const Sight sight = read(due);
+  set_limits(take_steps(due, read(due), refusals));
+  report_resized();
+  answer(refusals);
+}
+
+/// @returns what is to be lowered
+std::vector<const Resize*> Resizer::take_steps(const std::vector<Resize>& due, const Sight& sight,
+                                               ResizesRefused& refusals) {
+  std::vector<const Resize*> to_lower;
+  const auto claims = parts_.journal.lock_claims();
+  for (const Resize& resize : due) {
+    ResizeRefused refusal;
+    const Step done = is_current(resize) ? step(resize, sight, refusal) : Step::kWaits;
+    if (done == Step::kLowers) to_lower.push_back(&resize);
+    if (done != Step::kRefused) continue;
+    refusal.revision = resize.pod->grant->revision;
+    ResizeRefused& of_pod = refusals.try_emplace(resize.claim.pod_uid, refusal).first->second;
+    // The extender takes a revision back for the others.
+    if (of_pod.why == ResizeRefusal::kInUse) of_pod = std::move(refusal);
+  }
+  limits_.withdraw_all_but(due);
+  return to_lower;
+}
+
+/// After the limits are set: a revision whose limits are not in force is not applied.
+void Resizer::answer(const ResizesRefused& refusals) {
   PodResizes former;
   PodResizes now;
   bool first = false;
-  std::vector<const Resize*> to_lower;
   {
     const auto claims = parts_.journal.lock_claims();
-    for (const Resize& resize : due) {
-      ResizeRefused refusal;
-      const Step done = is_current(resize) ? step(resize, sight, refusal) : Step::kWaits;
-      if (done == Step::kLowers) to_lower.push_back(&resize);
-      if (done != Step::kRefused) continue;
-      ResizeRefused& of_pod = refusals.try_emplace(resize.claim.pod_uid, refusal).first->second;
-      // The extender takes a revision back for the others.
-      if (of_pod.why == ResizeRefusal::kInUse) of_pod = std::move(refusal);
-    }
-    limits_.withdraw_all_but(due);
-    now = pod_resizes(parts_.pods, parts_.journal, refusals, published());
+    now = pod_resizes(parts_.pods, parts_.journal, refusals, limits_.to_set(), published());
     const std::lock_guard lock(mutex_);
     former = std::exchange(now_, now);
     first = !std::exchange(looked_, true);
   }
-  set_limits(to_lower);
   report(former.answers, now.answers, refusals);
   if (first || former != now) parts_.changed();
 }
@@ -119,10 +134,10 @@ std::vector<Resize> Resizer::find_due(ResizesRefused& refusals) const {
     if (resize && vouched_no_weaker(pod->grant_text, entry.claim->grant, *parts_.check)) {
       due.push_back(std::move(*resize));
     } else if (resize || is_earlier(*entry.claim, pod->grant->revision)) {
-      refusals.try_emplace(
-          entry.claim->pod_uid,
-          ResizeRefused{.why = ResizeRefusal::kOtherGrant,
-                        .sentence = std::string(resize ? kUnvouched : kNoRevision)});
+      refusals.try_emplace(entry.claim->pod_uid,
+                           ResizeRefused{.why = ResizeRefusal::kOtherGrant,
+                                         .sentence = std::string(resize ? kUnvouched : kNoRevision),
+                                         .revision = pod->grant->revision});
     }
   }
   return due;
@@ -274,8 +289,26 @@ bool Resizer::record(const Resize& resize) {
     return false;
   }
   limits_.to_set(resize.allocation);
-  reports_.resized(resize);
+  recorded_.insert_or_assign(resize.allocation, resize);
   return true;
+}
+
+/// Those whose limits are in force by now.
+void Resizer::report_resized() {
+  std::erase_if(recorded_, [&](const auto& named) {
+    const auto& [allocation, resize] = named;
+    if (limits_.to_set().contains(allocation)) return false;
+    const auto entry = parts_.journal.find(allocation);
+    const bool is_there = entry && entry->claim && entry->claim->grant == resize.pod->grant_text;
+    if (is_there) reports_.resized(resize);
+    return true;
+  });
+}
+
+/// Its revision is not published as applied yet.
+bool Resizer::is_awaited(const Claim& claim) const {
+  const auto grant = model::decode_grant(claim.grant);
+  return grant && grant->revision > applied_revision(claim.pod_uid);
 }
 
 /// Without the lock: it may wait for the driver. A resize begins where the limits in the journal
@@ -297,7 +330,7 @@ Resizer::Sentences Resizer::set_by_journal() {
   Sentences unset;
   limits_.set_by_journal([&](const JournalEntry& entry, const Error& error) {
     unset.emplace(entry.name, error.message);
-    reports_.not_set(entry, error, true);
+    reports_.not_set(entry, error, is_awaited(*entry.claim));
   });
   return unset;
 }

@@ -39,7 +39,7 @@ namespace tangram::node {
 ///       lowered ── after 200 ms, compared again ─────────────────────────────┘
 ///           │
 ///           v
-///       recorded in the journal: applied ──> memory limits that grow are set
+///       recorded in the journal ──> memory limits that grow are set: applied
 ///
 /// The limits of a running container are never above what the journal says (LimitsInForce), and
 /// what others get is decided by the journal. So the agent may end between any two steps: restore()
@@ -47,6 +47,10 @@ namespace tangram::node {
 /// force before the memory in use is compared with it, for else the container could take more in
 /// between; it is compared before the limit is set, too, so that a container that uses more is not
 /// disturbed every second.
+///
+/// A revision is answered as applied once its limits are in force, and not before: also where
+/// nothing says what the limits of a container that may run are. Until then its pod counts as much
+/// as before, and what the journal has, whichever is larger.
 ///
 /// A container that does not run is held to its limits when it starts, so its resize takes the same
 /// steps. A resize that cannot go on now says why, once.
@@ -115,6 +119,9 @@ class Resizer {
   enum class Step { kWaits, kLowers, kRefused, kApplied };
   using Sentences = std::map<std::string, std::string, std::less<>>;  ///< by allocation
 
+  std::vector<const Resize*> take_steps(const std::vector<Resize>& due, const Sight& sight,
+                                        ResizesRefused& refusals);
+  void answer(const ResizesRefused& refusals);
   [[nodiscard]] std::vector<Resize> find_due(ResizesRefused& refusals) const;
   Sight read(const std::vector<Resize>& due);
   [[nodiscard]] Counted count(const std::vector<Resize>& due) const;
@@ -126,6 +133,8 @@ class Resizer {
                                      const Sight& sight) const;
   [[nodiscard]] Result<void> check_use(const Resize& resize, const Sight& sight) const;
   bool record(const Resize& resize);
+  void report_resized();
+  [[nodiscard]] bool is_awaited(const Claim& claim) const;
   void set_limits(const std::vector<const Resize*>& to_lower);
   Sentences set_by_journal();
   [[nodiscard]] model::ResizeAnswers published() const;
@@ -137,6 +146,7 @@ class Resizer {
   MemoryMeter meter_;
   LimitsInForce limits_;
   ResizeReports reports_;
+  std::map<std::string, Resize> recorded_;  ///< and not reported yet; by allocation
 
   mutable std::mutex mutex_;
   std::condition_variable_any woken_;

@@ -140,7 +140,9 @@ class FakeLimiter final : public MemoryLimiter {
     if (!verdict) return verdict.error();
     for (const model::GrantedCard& card : cards) {
       const std::string name = std::string(allocation) + " " + card.uuid;
-      if (!limits.contains(name)) return fail(Errc::kNotFound, name + " has no limits");
+      if (!limits.contains(name) || lost.contains(name)) {
+        return fail(Errc::kNotFound, name + " has no limits");
+      }
       limits[name] = card.memory_limit.count();
       changes.push_back(name + " " + std::to_string(card.memory_limit.count()));
     }
@@ -163,6 +165,7 @@ class FakeLimiter final : public MemoryLimiter {
   Result<void> count_verdict = {};  ///< of in_use()
   std::map<std::string, std::int64_t>
       limits;                        ///< MiB of running containers, by allocation and card
+  std::set<std::string> lost;        ///< of these limits: it is not known which they are
   std::vector<std::string> changes;  ///< of those limits
   std::map<std::string, std::uint64_t> counted;  ///< in_use() in bytes, by the same
   std::map<std::string, MemoryByCard> uses;

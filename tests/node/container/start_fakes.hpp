@@ -26,13 +26,15 @@ class FakePods final : public PodSource {
     const std::lock_guard lock(mutex_);
     if (!watched_) return nullptr;
     const auto found = pods_.find(uid);
-    return found == pods_.end() ? nullptr : as_watched(found->second);
+    return found == pods_.end() || lagging_.contains(uid) ? nullptr : as_watched(found->second);
   }
   [[nodiscard]] std::vector<LocalPodPtr> all() const override {
     const std::lock_guard lock(mutex_);
     std::vector<LocalPodPtr> all;
     if (!watched_) return all;
-    for (const auto& [uid, pod] : pods_) all.push_back(as_watched(pod));
+    for (const auto& [uid, pod] : pods_) {
+      if (!lagging_.contains(uid)) all.push_back(as_watched(pod));
+    }
     return all;
   }
   [[nodiscard]] bool synced() const override {
@@ -57,6 +59,11 @@ class FakePods final : public PodSource {
     const std::lock_guard lock(mutex_);
     pods_.erase(uid);
   }
+  /// The watch does not have the pod yet.
+  void lag(const std::string& uid) {
+    const std::lock_guard lock(mutex_);
+    lagging_.insert(uid);
+  }
   /// Of the pod the watch keeps an outline.
   void leave_out(const std::string& uid) {
     const std::lock_guard lock(mutex_);
@@ -78,6 +85,7 @@ class FakePods final : public PodSource {
   mutable std::mutex mutex_;
   std::map<std::string, LocalPodPtr, std::less<>> pods_;
   std::set<std::string> left_out_;
+  std::set<std::string, std::less<>> lagging_;
   bool watched_ = true;
   bool answers_ = true;
 };

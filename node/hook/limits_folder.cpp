@@ -4,6 +4,7 @@
 #include "base/json_members.hpp"
 #include "base/number.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -26,6 +27,12 @@ void write_list(json::Writer& out, std::string_view name, const std::vector<Memo
     out.end_object();
   }
   out.end_array();
+}
+
+bool has_all(const std::vector<MemoryLimit>& limits, const std::vector<MemoryLimit>& wanted) {
+  return std::ranges::all_of(wanted, [&](const MemoryLimit& limit) {
+    return std::ranges::find(limits, limit) != limits.end();
+  });
 }
 
 MemoryLimit read_limit(json::Reader& in) {
@@ -95,15 +102,30 @@ Result<Leaf> LimitsFolder::leaf() const {
   return not_of_the_agent(leaf_file(), "names no cgroup of a container");
 }
 
-Result<void> limit_start(const LimitsFolder& folder, const Leaf& leaf,
-                         const std::function<Result<void>(const Limits&)>& set) {
+Result<void> limit_start(const LimitsFolder& folder, const Leaf& leaf, const SetLimits& set) {
   if (auto written = folder.put(leaf); !written) return written.error();
+  int conflicts = 0;
   for (Limits in_force;;) {
     auto limits = folder.limits();
     if (!limits) return limits.error();
     if (*limits == in_force) return {};
-    if (auto done = set(*limits); !done) return done.error();
-    in_force = std::move(*limits);
+    const auto done = set(*limits);
+    in_force = done ? std::move(*limits) : Limits{};
+    if (done) continue;
+    if (done.error().code != Errc::kConflict || ++conflicts == kMostTries) return done.error();
+  }
+}
+
+Result<void> limit_running(const LimitsFolder& folder, const Limits& wanted, const SetLimits& set) {
+  for (int tries = 1;; ++tries) {
+    auto done = set(wanted);
+    if (!done && done.error().code != Errc::kConflict) return done;
+    const auto limits = folder.limits();
+    if (!limits) return limits.error();
+    if (!has_all(limits->nvidia, wanted.nvidia) || !has_all(limits->dmem, wanted.dmem)) {
+      return fail(Errc::kStale, "the limits of the container were changed in the meantime");
+    }
+    if (done || tries == kMostTries) return done;
   }
 }
 

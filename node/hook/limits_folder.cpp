@@ -79,6 +79,7 @@ Result<void> LimitsFolder::put(const Leaf& leaf) const {
   out.begin_object().member("container", leaf.container).member("path", leaf.path);
   // Texts: an inode may be larger than JSON's integers are here.
   out.member("inode", std::to_string(leaf.inode)).member("root", std::to_string(leaf.root));
+  out.member("filesystem", std::to_string(leaf.filesystem));
   out.end_object();
   return replace_file(leaf_file(), text);
 }
@@ -92,13 +93,16 @@ Result<Leaf> LimitsFolder::leaf() const {
   Leaf leaf;
   std::string inode;
   std::string root;
+  std::string filesystem = std::to_string(kCgroup2);  // which earlier hooks did not write
   json::Reader in(*text);
   json::read_members(in, "container", leaf.container, "path", leaf.path, "inode", inode, "root",
-                     root);
+                     root, "filesystem", filesystem);
   if (auto done = in.finish(); !done) return not_of_the_agent(leaf_file(), done.error().message);
   leaf.inode = parse_number<std::uint64_t>(inode).value_or(0);
   leaf.root = parse_number<std::uint64_t>(root).value_or(0);
-  if (is_of_container(leaf.path, leaf.container) && leaf.inode != 0 && leaf.root != 0) return leaf;
+  leaf.filesystem = parse_number<std::uint64_t>(filesystem).value_or(0);
+  const bool is_placed = leaf.inode != 0 && leaf.root != 0 && leaf.filesystem != 0;
+  if (is_placed && is_of_container(leaf.path, leaf.container)) return leaf;
   return not_of_the_agent(leaf_file(), "names no cgroup of a container");
 }
 

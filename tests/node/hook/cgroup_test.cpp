@@ -114,6 +114,15 @@ TEST_F(LeafTest, WhoeverDoesNotSeeTheHostsCgroupsCannotTell) {
   }
 }
 
+TEST_F(LeafTest, ARootOfTheSameNumberInAnotherFileSystemIsAnother) {
+  auto leaf = leaf_of(FakeHost::container(), host_.folders());
+  leaf->filesystem = kCgroup2;
+  std::filesystem::remove_all(host_.leaf());
+  const auto folder = folder_of(*leaf, host_.cgroup_root());
+  ASSERT_FALSE(folder) << "it would seem to be gone";
+  EXPECT_EQ(folder.error().code, Errc::kUnavailable);
+}
+
 TEST_F(LeafTest, ACgroupThatGotChildrenIsNoLeafAnyMore) {
   const auto leaf = leaf_of(FakeHost::container(), host_.folders());
   std::filesystem::create_directories(host_.leaf() + "/system.slice");

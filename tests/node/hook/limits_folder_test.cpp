@@ -23,7 +23,8 @@ class LimitsFolderTest : public ::testing::Test {
   const Leaf leaf_{.container = "4a5b",
                    .path = "/kubepods/pod0f1e/4a5b",
                    .inode = 18'446'744'073'709'551'615U,
-                   .root = 1};
+                   .root = 1,
+                   .filesystem = 7};
 };
 
 TEST_F(LimitsFolderTest, EachReadsWhatTheOtherWrote) {
@@ -46,13 +47,21 @@ TEST_F(LimitsFolderTest, RefusesWhatItDidNotWrite) {
     write("limits", text);
     EXPECT_EQ(both_.limits().error().code, Errc::kInvalidArgument) << text;
   }
-  for (const char* text :
-       {"", "{}", R"({"container":"4a5b","path":"/kubepods/other","inode":"7","root":"1"})",
-        R"({"container":"4a5b","path":"/kubepods/4a5b","inode":"x","root":"1"})",
-        R"({"container":"4a5b","path":"/kubepods/4a5b","inode":"7"})"}) {
+  for (
+      const char* text :
+      {"", "{}", R"({"container":"4a5b","path":"/kubepods/other","inode":"7","root":"1"})",
+       R"({"container":"4a5b","path":"/kubepods/4a5b","inode":"x","root":"1"})",
+       R"({"container":"4a5b","path":"/kubepods/4a5b","inode":"7"})",
+       R"({"container":"4a5b","path":"/kubepods/4a5b","inode":"7","root":"1","filesystem":"0"})"}) {
     write("leaf", text);
     EXPECT_EQ(both_.leaf().error().code, Errc::kInvalidArgument) << text;
   }
+}
+
+TEST_F(LimitsFolderTest, ALeafOfAnEarlierHookIsInCgroupV2) {
+  write("leaf", R"({"container":"4a5b","path":"/kubepods/4a5b","inode":"7","root":"1"})");
+  ASSERT_TRUE(both_.leaf());
+  EXPECT_EQ(both_.leaf()->filesystem, kCgroup2);
 }
 
 TEST_F(LimitsFolderTest, AStartWithoutLimitsFails) {

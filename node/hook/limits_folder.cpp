@@ -17,7 +17,7 @@ constexpr std::int64_t kMostMebibytes = std::numeric_limits<std::int64_t>::max()
 
 Error not_of_the_agent(const std::string& file, const std::string& why) {
   return fail(Errc::kInvalidArgument,
-              file + " " + why + "; delete the pod, so that the agent makes it anew");
+              file + " " + why + "; delete the pod, so that the agent writes it again");
 }
 
 void write_list(json::Writer& out, std::string_view name, const std::vector<MemoryLimit>& limits) {

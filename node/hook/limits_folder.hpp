@@ -50,12 +50,12 @@ class LimitsFolder {
   std::string path_;
 };
 
-/// How often limits are set while others stand when they are read back. The agent and the hook get
-/// in each other's way once or twice; after that another program, or the driver, keeps a limit.
+/// How often limits are set while others are in force when they are read back. The agent and
+/// the hook interfere once or twice; after that another program, or the driver, keeps a limit.
 inline constexpr int kMostTries = 3;
 
 /// Sets limits on a leaf, and reads them back.
-/// @returns kConflict if others stand
+/// @returns kConflict if others are in force
 using SetLimits = std::function<Result<void>(const Limits&)>;
 
 /// The hook's part, at a container's start.

@@ -55,7 +55,7 @@ std::map<std::string, CardRequests, std::less<>> amounts_of(const std::vector<Ca
   return amounts;
 }
 
-/// What started containers of each pod are held to, by UID.
+/// The amounts of started containers of each pod, by UID.
 std::map<std::string, model::HeldAmounts, std::less<>> held_amounts(
     const std::vector<CardClaim>& claims) {
   std::map<std::string, model::HeldAmounts, std::less<>> held;

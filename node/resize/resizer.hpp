@@ -27,8 +27,8 @@
 
 namespace tangram::node {
 
-/// Holds running containers to later revisions of their pods' grants, and answers for each pod how
-/// far it has come.
+/// Applies later revisions of grants to running containers, and publishes for each pod which
+/// revision its containers have.
 ///
 /// For each allocation in the journal, at each look:
 ///
@@ -43,19 +43,19 @@ namespace tangram::node {
 ///
 /// The limits of a running container are never above what the journal says (LimitsInForce), and
 /// what others get is decided by the journal. So the agent may end between any two steps: restore()
-/// sets the limits by the journal, and what is not recorded begins anew. A smaller limit is in
+/// sets the limits by the journal, and what is not recorded starts again. A smaller limit is in
 /// force before the memory in use is compared with it, for else the container could take more in
 /// between; it is compared before the limit is set, too, so that a container that uses more is not
 /// disturbed every second.
 ///
-/// A revision is answered as applied once its limits are in force, and not before: also where
-/// nothing says what the limits of a container that may run are. Until then its pod counts as much
-/// as before, and what the journal has, whichever is larger.
+/// A revision is published as applied once its limits are in force. It is not where nothing says
+/// what the limits of a container are that may run. Until then the pod counts with the larger of
+/// its former amounts and those in the journal.
 ///
-/// A container that does not run is held to its limits when it starts, so its resize takes the same
-/// steps. A resize that cannot go on now says why, once.
+/// The limits of a container that does not run are set when it starts, so its resize takes the same
+/// steps. A resize that cannot go on now is reported, with the reason (ResizeReports).
 ///
-/// Refused for what is in use is decided anew at each look. The other refusals of a revision are
+/// A refusal for what is in use is decided again at each look. The other refusals of a revision are
 /// final, across restarts, too: the extender takes it back.
 ///
 /// What counts: a revision that model::revises() the claim's grant and vouched_no_weaker(). Another

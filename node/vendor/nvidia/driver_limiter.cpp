@@ -104,7 +104,7 @@ Result<void> DriverLimiter::change(std::string_view allocation,
     return set_memory_limits(places_.limiter, **cgroup, limits);
   });
   if (set) return {};
-  // A driver that has lost the card, or keeps another limit, may mend it.
+  // The driver may have lost the card, or keep another limit, for some time only.
   return fail(Errc::kUnavailable, set.error().message);
 }
 

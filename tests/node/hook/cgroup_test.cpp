@@ -104,7 +104,7 @@ TEST_F(LeafTest, AnotherCgroupOfTheSamePathIsAnother) {
   EXPECT_FALSE(*folder_of(*leaf, host_.cgroup_root()));
 }
 
-TEST_F(LeafTest, WhoeverDoesNotSeeTheHostsCgroupsCannotTell) {
+TEST_F(LeafTest, WithoutTheHostsCgroupsItIsUnknownWhetherOneWasRemoved) {
   const auto leaf = leaf_of(FakeHost::container(), host_.folders());
   for (const std::string& root : {host_.proc(), host_.folder() + "/none"}) {
     const auto folder = folder_of(*leaf, root);

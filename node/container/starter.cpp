@@ -236,10 +236,20 @@ Result<ContainerStarter::Admission> ContainerStarter::claim_cards(
                          .grant = pod.grant_text,
                          .whole = has_cards_alone(*granted, here),
                          .spec = {}};
-    if (auto written = parts_.journal.put(*entry); !written) return written.error();
+    if (auto written = put_first(*entry); !written) return written.error();
   }
   return Admission{std::move(*granted), pod.grant->isolation, entry->claim->whole,
                    entry->claim->grant};
+}
+
+/// The claim counts from now on, also where the watch does not have the pod yet.
+Result<void> ContainerStarter::put_first(const JournalEntry& entry) {
+  const std::string& uid = entry.claim->pod_uid;
+  parts_.journal.await_pod(uid);
+  auto written = parts_.journal.put(entry);
+  // In this order: the watch may show it just now, and notes it for pods that are awaited.
+  if (!written || parts_.pods.find(uid)) parts_.journal.pod_shown(uid);
+  return written;
 }
 
 std::vector<CardClaim> ContainerStarter::claims_of_others(const LocalPod& pod,

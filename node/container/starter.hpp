@@ -107,6 +107,7 @@ class ContainerStarter final : public SlotKeeper {
   [[nodiscard]] Result<void> check_revision(const LocalPod& pod) const;
   Result<Admission> claim_cards(const Start& start, const std::vector<model::Card>& here,
                                 const std::vector<OrphanedMemory>& orphaned);
+  Result<void> put_first(const JournalEntry& entry);
   [[nodiscard]] std::vector<CardClaim> claims_of_others(const LocalPod& pod,
                                                         std::string_view container) const;
   Result<std::string> make_spec(const Start& start, const Admission& admission,

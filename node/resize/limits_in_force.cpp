@@ -67,6 +67,7 @@ void LimitsInForce::set_by_journal(
 /// For good: its pod is gone, and has no process.
 bool LimitsInForce::has_ended(const Claim& claim) const {
   return parts_.pods.synced() && !parts_.pods.find(claim.pod_uid) &&
+         !parts_.journal.awaits_pod(claim.pod_uid) &&
          !parts_.processes.pods().contains(claim.pod_uid);
 }
 

@@ -64,6 +64,10 @@ class FakePods final : public PodSource {
     const std::lock_guard lock(mutex_);
     lagging_.insert(uid);
   }
+  void catch_up() {
+    const std::lock_guard lock(mutex_);
+    lagging_.clear();
+  }
   /// Of the pod the watch keeps an outline.
   void leave_out(const std::string& uid) {
     const std::lock_guard lock(mutex_);

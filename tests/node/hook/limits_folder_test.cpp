@@ -90,7 +90,9 @@ TEST_F(LimitsFolderTest, TheLastLimitsAreInForceAtTheEndWheneverTheAgentChangesT
       ASSERT_TRUE(both_.put(limits(8_mib)));
       Mebibytes in_force;
       const auto agent = [&](int moment) {
-        if (moment == writes) ASSERT_TRUE(both_.put(limits(4_mib)));
+        if (moment == writes) {
+          ASSERT_TRUE(both_.put(limits(4_mib)));
+        }
         if (moment == sets && both_.leaf()) in_force = 4_mib;
       };
       agent(kBefore);
@@ -173,7 +175,9 @@ TEST_F(LimitRaceTest, WhatWasInForceBeforeAConflictIsSetAgain) {
   const auto started = limit_start(both_, leaf_, [&](const Limits& read) {
     const bool first = ++calls == 1;
     return set_and_read_back(read, [&] {
-      if (first) ASSERT_TRUE(both_.put(limits(4_mib)));
+      if (first) {
+        ASSERT_TRUE(both_.put(limits(4_mib)));
+      }
       if (calls != 2) return;
       ASSERT_TRUE(both_.put(limits(8_mib)));
       in_force_ = 80_mib;

@@ -145,7 +145,9 @@ TEST_P(ResizerHistoryTest, NobodyHasMoreThanIsRecordedAndAtTheEndAllHaveWhatThey
   for (const Container& each : containers) {
     EXPECT_EQ(rig.answer(each.pod), (model::ResizeAnswer{each.revision, 0, {}})) << each.pod;
     EXPECT_EQ(rig.limit_in_journal(name(each)), asked[each.pod]);
-    if (each.runs) EXPECT_EQ(rig.limit(name(each)), asked[each.pod]);
+    if (each.runs) {
+      EXPECT_EQ(rig.limit(name(each)), asked[each.pod]);
+    }
   }
 }
 

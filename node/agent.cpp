@@ -363,6 +363,7 @@ struct Agent::Impl {
   }
 
   void pods_changed() {
+    note_shown(pods, journal);
     resizer->wake();
     publisher.changed();
     time_leases.changed();

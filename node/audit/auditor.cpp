@@ -4,6 +4,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -83,17 +84,17 @@ Result<void> Auditor::audit_once() {
     return seen.error();
   }
   const Audit result = audit(*seen);
-  repair(result.repairs);
+  repair(result.repairs, seen->journal);
   report(result.drifts);
   return {};
 }
 
-void Auditor::repair(const Repairs& repairs) {
+void Auditor::repair(const Repairs& repairs, const std::vector<JournalEntry>& seen) {
   std::uint64_t restored = 0;
   std::uint64_t removed = 0;
-  for (const JournalEntry& seen : repairs.restore) {
+  for (const JournalEntry& missing : repairs.restore) {
     // The current entry: its container may have been prepared again since.
-    const auto entry = parts_.journal.find(seen.name);
+    const auto entry = parts_.journal.find(missing.name);
     if (!entry || !entry->claim) continue;
     const auto written = parts_.cdi.restore(entry->name, entry->claim->spec);
     if (written && *written) ++restored;
@@ -101,16 +102,25 @@ void Auditor::repair(const Repairs& repairs) {
   std::set<std::string> superfluous = repairs.forget;
   superfluous.insert(repairs.remove.begin(), repairs.remove.end());
   for (const std::string& name : superfluous) {
-    if (!last_superfluous_.contains(name)) continue;
-    parts_.cdi.remove(name);
-    parts_.journal.erase(name);
-    ++removed;
+    if (last_superfluous_.contains(name) && remove(name, seen)) ++removed;
   }
   last_superfluous_ = std::move(superfluous);
   if (restored > 0) spdlog::warn("audit: wrote {} missing CDI specs again", restored);
   const std::lock_guard lock(mutex_);
   counts_.restored += restored;
   counts_.removed += removed;
+}
+
+/// @returns false if its container has been admitted or prepared since the records were seen
+bool Auditor::remove(const std::string& name, const std::vector<JournalEntry>& seen) {
+  const auto found = std::ranges::find(seen, name, &JournalEntry::name);
+  const auto lock = parts_.journal.lock_claims();
+  const auto entry = parts_.journal.find(name);
+  const bool is_as_seen = found == seen.end() ? !entry : entry == *found;
+  if (!is_as_seen) return false;
+  parts_.cdi.remove(name);
+  parts_.journal.erase(name);
+  return true;
 }
 
 void Auditor::report(const std::set<Drift>& drifts) {

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace tangram::node {
 
@@ -25,6 +26,8 @@ void add_pod_uses(const std::string& card, const CardActivity& activity, const P
 /// agent's own records: missing and superfluous specs, and the journal.
 ///
 /// Only what was superfluous twice is removed: an entry is written before kubelet's checkpoint is.
+/// Holds Journal::lock_claims() while it removes an entry, and keeps one that has changed since it
+/// was compared: a container may start whose pod the watch does not have yet.
 /// Threads: audit_once() on one at a time, the rest from any.
 class Auditor {
  public:
@@ -65,7 +68,9 @@ class Auditor {
  private:
   bool take_over(JournalEntry entry);
   Result<AuditView> view() const;
-  void repair(const Repairs& repairs);
+  /// @param seen  the journal that was compared
+  void repair(const Repairs& repairs, const std::vector<JournalEntry>& seen);
+  bool remove(const std::string& name, const std::vector<JournalEntry>& seen);
   void report(const std::set<Drift>& drifts);
   void report_event(const Drift& drift) const;
 

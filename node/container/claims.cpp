@@ -66,7 +66,7 @@ Containers add_admitted(const PodSource& pods, const Journal& journal, const Run
   for (const JournalEntry& entry : journal.all()) {
     if (!entry.claim) continue;
     const Claim& noted = *entry.claim;
-    const bool ending = synced && !pods.find(noted.pod_uid);
+    const bool ending = synced && !pods.find(noted.pod_uid) && !journal.awaits_pod(noted.pod_uid);
     if (ending && !runs(noted.pod_uid)) continue;
     const auto grant = model::decode_grant(noted.grant);
     auto claim = grant ? claim_of(*grant, noted.container) : std::nullopt;
@@ -115,6 +115,12 @@ std::vector<CardClaim> card_claims(const PodSource& pods, const Journal& journal
 
 std::vector<CardClaim> claims_of_present(const PodSource& pods, const Journal& journal) {
   return claims_of(pods, journal, [](const std::string&) { return false; });
+}
+
+void note_shown(const PodSource& pods, Journal& journal) {
+  for (const std::string& uid : journal.awaited_pods()) {
+    if (pods.find(uid)) journal.pod_shown(uid);
+  }
 }
 
 LocalPod as_admitted(LocalPod pod, const Claim& claim, std::string_view node) {

@@ -19,7 +19,8 @@ namespace tangram::node {
 /// An admitted container has the claim in the journal, whatever its pod's annotations are now: as
 /// long as the API server has the pod, and then until its last process has ended (`ending`). Until
 /// the pods have been listed all entries count. A container with a slot that was not admitted yet
-/// has the claim of its pod's grant.
+/// has the claim of its pod's grant. A pod that the watch has not shown yet is not gone
+/// (Journal::await_pod()).
 [[nodiscard]] std::vector<CardClaim> card_claims(const PodSource& pods, const Journal& journal,
                                                  const Processes& processes);
 
@@ -27,6 +28,9 @@ namespace tangram::node {
 /// processes.
 [[nodiscard]] std::vector<CardClaim> claims_of_present(const PodSource& pods,
                                                        const Journal& journal);
+
+/// To be called after pods have changed: ends Journal::await_pod() of those that are there.
+void note_shown(const PodSource& pods, Journal& journal);
 
 /// The pod with the grant that a container was admitted with. The signature was checked then; its
 /// key may have been retired since.

@@ -112,7 +112,33 @@ void Journal::erase(std::string_view name) {
   if (found == entries_.end()) return;
   std::error_code ignored;
   std::filesystem::remove(file(name), ignored);
+  const auto claim = std::move(found->second.claim);
   entries_.erase(found);
+  const auto has_it = [&](const auto& named) {
+    return named.second.claim && named.second.claim->pod_uid == claim->pod_uid;
+  };
+  if (claim && std::ranges::none_of(entries_, has_it)) awaited_.erase(claim->pod_uid);
+}
+
+void Journal::await_pod(const std::string& uid) {
+  const std::lock_guard lock(mutex_);
+  awaited_.insert(uid);
+}
+
+void Journal::pod_shown(std::string_view uid) {
+  const std::lock_guard lock(mutex_);
+  const auto found = awaited_.find(uid);
+  if (found != awaited_.end()) awaited_.erase(found);
+}
+
+bool Journal::awaits_pod(std::string_view uid) const {
+  const std::lock_guard lock(mutex_);
+  return awaited_.contains(uid);
+}
+
+std::set<std::string, std::less<>> Journal::awaited_pods() const {
+  const std::lock_guard lock(mutex_);
+  return awaited_;
 }
 
 std::optional<JournalEntry> Journal::find(std::string_view name) const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,6 +76,13 @@ class Journal {
   [[nodiscard]] std::optional<JournalEntry> find(std::string_view name) const;
   /// By name.
   [[nodiscard]] std::vector<JournalEntry> all() const;
+  /// Pods whose containers were admitted before the watch has shown the pod: it is not gone. By
+  /// UID, in memory only: an agent that starts later lists all pods. Ends with the pod's last
+  /// claim.
+  void await_pod(const std::string& uid);
+  void pod_shown(std::string_view uid);
+  [[nodiscard]] bool awaits_pod(std::string_view uid) const;
+  [[nodiscard]] std::set<std::string, std::less<>> awaited_pods() const;
   /// Has a container been admitted by a grant of this very text?
   [[nodiscard]] bool has_admitted(std::string_view grant) const;
 
@@ -85,7 +93,9 @@ class Journal {
   std::string folder_;
   std::mutex claiming_;
   mutable std::mutex mutex_;
-  std::map<std::string, JournalEntry, std::less<>> entries_;  ///< under mutex_
+  // Under mutex_.
+  std::map<std::string, JournalEntry, std::less<>> entries_;
+  std::set<std::string, std::less<>> awaited_;
 };
 
 [[nodiscard]] std::string encode(const JournalEntry& entry);

@@ -12,6 +12,7 @@
 #include "node/container/journal.hpp"
 #include "node/container/memory_limiters.hpp"
 #include "node/container/processes.hpp"
+#include "node/container/start_identifier.hpp"
 #include "node/isolation/enforcer.hpp"
 #include "node/kubelet/checkpoint.hpp"
 #include "node/kubelet/device_plugin.hpp"
@@ -89,12 +90,6 @@ class ContainerStarter final : public SlotKeeper {
   [[nodiscard]] Counts counts() const;
 
  private:
-  /// A container that kubelet may start now, with its pod.
-  struct Start {
-    SlotOwner owner;
-    LocalPodPtr pod;
-    bool watched = false;  ///< the watch had the pod
-  };
   /// What a container may use.
   struct Admission {
     model::ContainerGrant granted;
@@ -103,8 +98,6 @@ class ContainerStarter final : public SlotKeeper {
     std::string grant;  ///< its text
   };
 
-  Result<std::vector<Start>> identify(const std::vector<std::string>& slots);
-  Result<LocalPodPtr> find_pod(const SlotOwner& owner, const ListedContainer* listed);
   Result<void> prepare(const Start& start);
   Result<void> record(const Start& start, const Admission& admission, const std::string& spec,
                       const std::string& mark);
@@ -114,6 +107,7 @@ class ContainerStarter final : public SlotKeeper {
   [[nodiscard]] Result<void> check_revision(const LocalPod& pod) const;
   Result<Admission> claim_cards(const Start& start, const std::vector<model::Card>& here,
                                 const std::vector<OrphanedMemory>& orphaned);
+  Result<void> put_first(const JournalEntry& entry);
   [[nodiscard]] std::vector<CardClaim> claims_of_others(const LocalPod& pod,
                                                         std::string_view container) const;
   Result<std::string> make_spec(const Start& start, const Admission& admission,
@@ -123,13 +117,13 @@ class ContainerStarter final : public SlotKeeper {
                                ContainerEdits& edits);
   Result<void> limit_memory(const Start& start, const Admission& admission, CdiEdits& vendor,
                             ContainerEdits& edits);
-  [[nodiscard]] Result<void> confirm(const std::vector<Start>& starts) const;
   [[nodiscard]] std::uint64_t random_number();
   void report(const LocalPod& pod, const Error& error) const;
   Result<void> count(Result<void> outcome);
 
   const Parts parts_;
   const Settings settings_;
+  const StartIdentifier identifier_;
   std::mutex random_;
   mutable std::mutex mutex_;
   Counts counts_;  ///< under mutex_

@@ -5,7 +5,9 @@
 #include "base/split.hpp"
 #include "node/hook/memory_limiter.hpp"
 
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,6 +20,8 @@ namespace tangram::node::hook {
 namespace {
 
 namespace fs = std::filesystem;
+
+static_assert(kCgroup2 == CGROUP2_SUPER_MAGIC);
 
 constexpr std::string_view kUnified = "0::";
 constexpr std::string_view kScope = ".scope";
@@ -83,6 +87,12 @@ Result<std::optional<std::uint64_t>> inode_of(const std::string& folder) {
   if (errno == ENOENT || errno == ENOTDIR) return {std::nullopt};
   return fail(Errc::kUnavailable,
               "the cgroup " + folder + ": " + std::generic_category().message(errno));
+}
+
+/// The kernel's number of it; 0 if there is no such folder.
+std::uint64_t filesystem_of(const std::string& folder) {
+  struct statfs status {};
+  return ::statfs(folder.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.f_type) : 0;
 }
 
 Result<void> check_process(const std::string& folder, std::int64_t pid) {
@@ -152,13 +162,16 @@ Result<Leaf> leaf_of(const ContainerState& container, const KernelFolders& folde
   const auto root = inode_of(folders.cgroup);
   if (!inode || !*inode) return fail(Errc::kNotFound, "the cgroup " + folder + " was removed");
   if (!root || !*root) return fail(Errc::kNotFound, folders.cgroup + " cannot be read");
-  return Leaf{
-      .container = container.id, .path = std::move(*path), .inode = **inode, .root = **root};
+  return Leaf{.container = container.id,
+              .path = std::move(*path),
+              .inode = **inode,
+              .root = **root,
+              .filesystem = filesystem_of(folders.cgroup)};
 }
 
 Result<std::optional<std::string>> folder_of(const Leaf& leaf, const std::string& root) {
   const auto here = inode_of(root);
-  if (!here || !*here || **here != leaf.root) {
+  if (!here || !*here || **here != leaf.root || filesystem_of(root) != leaf.filesystem) {
     return fail(Errc::kUnavailable, root +
                                         " is not where the host mounts cgroup v2, so the limits of "
                                         "running containers cannot be changed; the agent must run "

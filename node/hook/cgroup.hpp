@@ -26,12 +26,16 @@ struct KernelFolders {
 /// or ends with it behind a dash, as in cri-containerd-ID.scope.
 [[nodiscard]] bool is_of_container(std::string_view path, std::string_view id);
 
+/// The kernel's number of the file system cgroup v2.
+inline constexpr std::uint64_t kCgroup2 = 0x63677270;
+
 /// The cgroup that is a container's own.
 struct Leaf {
   std::string container;    ///< the runtime's id
   std::string path;         ///< below the root of cgroup v2
   std::uint64_t inode = 0;  ///< of its folder: the kernel gives no other cgroup the same one
-  std::uint64_t root = 0;   ///< the inode of the root's folder
+  std::uint64_t root = 0;   ///< the inode of the root's folder: 1, as of other file systems' roots
+  std::uint64_t filesystem = kCgroup2;  ///< that of the root
 
   friend bool operator==(const Leaf&, const Leaf&) = default;
 };
@@ -46,9 +50,8 @@ struct Leaf {
 /// The folder of a leaf that was found before.
 /// @param root  where cgroup v2 is mounted for this program
 /// @returns nothing if the cgroup was removed, so that no process can be in it any more;
-///          kUnavailable  what is mounted there is not what the leaf was found in, so that it
-///          cannot
-///                        be told
+///          kUnavailable  another file system is mounted there than the leaf was found in, so it is
+///                        not known whether the cgroup was removed
 ///          kConflict     it is not a leaf any more
 [[nodiscard]] Result<std::optional<std::string>> folder_of(const Leaf& leaf,
                                                            const std::string& root);

@@ -22,7 +22,7 @@ constexpr const char* kCurrent = "/dmem.current";
 constexpr const char* kCapacity = "/dmem.capacity";
 constexpr std::string_view kUnlimited = "max";
 
-/// What stands behind a region's name in a file of one region a line; nothing if it is not there.
+/// The value of a region in a file of one region a line; nothing if it is not there.
 std::optional<std::string> value_of(std::string_view text, const std::string& region) {
   for (const std::string& line : split(text, '\n')) {
     const auto words = split(line, ' ');

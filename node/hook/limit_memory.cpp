@@ -6,15 +6,16 @@ namespace {
 Result<void> set_and_read_back(MemoryLimiter& limiter, const std::string& cgroup,
                                const MemoryLimit& limit) {
   if (auto set = limiter.set(cgroup, limit); !set) return set.error();
-  const auto stands = limiter.read(cgroup, limit.card);
-  if (!stands) return stands.error();
+  const auto in_force = limiter.read(cgroup, limit.card);
+  if (!in_force) return in_force.error();
   const std::uint64_t wanted = bytes_of(limit.amount);
-  if (*stands == wanted) return {};
-  return fail(Errc::kConflict,
-              limit.card + ": a limit of " + std::to_string(wanted) + " bytes was set, and " +
-                  (*stands == kNoLimit ? "none" : std::to_string(*stands) + " bytes") +
-                  " stands; another program may have changed it, else update the driver, " +
-                  kLimitOtherwise);
+  if (*in_force == wanted) return {};
+  return fail(
+      Errc::kConflict,
+      limit.card + ": a limit of " + std::to_string(wanted) + " bytes was set, and " +
+          (*in_force == kNoLimit ? "none" : "one of " + std::to_string(*in_force) + " bytes") +
+          " is in force; another program may have changed it, else update the driver, " +
+          kLimitOtherwise);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "base/json_members.hpp"
 #include "base/number.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -16,7 +17,7 @@ constexpr std::int64_t kMostMebibytes = std::numeric_limits<std::int64_t>::max()
 
 Error not_of_the_agent(const std::string& file, const std::string& why) {
   return fail(Errc::kInvalidArgument,
-              file + " " + why + "; delete the pod, so that the agent makes it anew");
+              file + " " + why + "; delete the pod, so that the agent writes it again");
 }
 
 void write_list(json::Writer& out, std::string_view name, const std::vector<MemoryLimit>& limits) {
@@ -26,6 +27,12 @@ void write_list(json::Writer& out, std::string_view name, const std::vector<Memo
     out.end_object();
   }
   out.end_array();
+}
+
+bool has_all(const std::vector<MemoryLimit>& limits, const std::vector<MemoryLimit>& wanted) {
+  return std::ranges::all_of(wanted, [&](const MemoryLimit& limit) {
+    return std::ranges::find(limits, limit) != limits.end();
+  });
 }
 
 MemoryLimit read_limit(json::Reader& in) {
@@ -72,6 +79,7 @@ Result<void> LimitsFolder::put(const Leaf& leaf) const {
   out.begin_object().member("container", leaf.container).member("path", leaf.path);
   // Texts: an inode may be larger than JSON's integers are here.
   out.member("inode", std::to_string(leaf.inode)).member("root", std::to_string(leaf.root));
+  out.member("filesystem", std::to_string(leaf.filesystem));
   out.end_object();
   return replace_file(leaf_file(), text);
 }
@@ -85,25 +93,43 @@ Result<Leaf> LimitsFolder::leaf() const {
   Leaf leaf;
   std::string inode;
   std::string root;
+  std::string filesystem = std::to_string(kCgroup2);  // which earlier hooks did not write
   json::Reader in(*text);
   json::read_members(in, "container", leaf.container, "path", leaf.path, "inode", inode, "root",
-                     root);
+                     root, "filesystem", filesystem);
   if (auto done = in.finish(); !done) return not_of_the_agent(leaf_file(), done.error().message);
   leaf.inode = parse_number<std::uint64_t>(inode).value_or(0);
   leaf.root = parse_number<std::uint64_t>(root).value_or(0);
-  if (is_of_container(leaf.path, leaf.container) && leaf.inode != 0 && leaf.root != 0) return leaf;
+  leaf.filesystem = parse_number<std::uint64_t>(filesystem).value_or(0);
+  const bool is_placed = leaf.inode != 0 && leaf.root != 0 && leaf.filesystem != 0;
+  if (is_placed && is_of_container(leaf.path, leaf.container)) return leaf;
   return not_of_the_agent(leaf_file(), "names no cgroup of a container");
 }
 
-Result<void> limit_start(const LimitsFolder& folder, const Leaf& leaf,
-                         const std::function<Result<void>(const Limits&)>& set) {
+Result<void> limit_start(const LimitsFolder& folder, const Leaf& leaf, const SetLimits& set) {
   if (auto written = folder.put(leaf); !written) return written.error();
+  int conflicts = 0;
   for (Limits in_force;;) {
     auto limits = folder.limits();
     if (!limits) return limits.error();
     if (*limits == in_force) return {};
-    if (auto done = set(*limits); !done) return done.error();
-    in_force = std::move(*limits);
+    const auto done = set(*limits);
+    in_force = done ? std::move(*limits) : Limits{};
+    if (done) continue;
+    if (done.error().code != Errc::kConflict || ++conflicts == kMostTries) return done.error();
+  }
+}
+
+Result<void> limit_running(const LimitsFolder& folder, const Limits& wanted, const SetLimits& set) {
+  for (int tries = 1;; ++tries) {
+    auto done = set(wanted);
+    if (!done && done.error().code != Errc::kConflict) return done;
+    const auto limits = folder.limits();
+    if (!limits) return limits.error();
+    if (!has_all(limits->nvidia, wanted.nvidia) || !has_all(limits->dmem, wanted.dmem)) {
+      return fail(Errc::kStale, "the limits of the container were changed in the meantime");
+    }
+    if (done || tries == kMostTries) return done;
   }
 }
 

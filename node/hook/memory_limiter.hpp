@@ -30,15 +30,15 @@ struct Limits {
   return static_cast<std::uint64_t>(amount.count()) << 20U;
 }
 
-/// What read() answers where no limit stands.
+/// What read() returns where no limit is in force.
 inline constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 /// The end of sentences about a driver or a node that cannot limit memory.
 inline constexpr const char* kLimitOtherwise =
     "or limit memory with the library (--memory-limits=library)";
 
-/// Makes a driver or the kernel hold the processes of a cgroup to a part of a card's memory.
-/// A message names the card and says what to change; it is shown in the event of the pod.
+/// Limits how much of a card's memory the processes of a cgroup can take, by a driver or the
+/// kernel. A message names the card and says what to change; it is shown in the event of the pod.
 ///
 /// The limit ends with its cgroup and is never removed. Call check() first, once for each card.
 /// Threads: one.
@@ -50,7 +50,7 @@ class MemoryLimiter {
   [[nodiscard]] virtual Result<void> check(const std::string& cgroup, const std::string& card) = 0;
   /// Replaces the limit of the card.
   [[nodiscard]] virtual Result<void> set(const std::string& cgroup, const MemoryLimit& limit) = 0;
-  /// The limit that stands, in bytes; kNoLimit if there is none.
+  /// The limit in force, in bytes; kNoLimit if there is none.
   [[nodiscard]] virtual Result<std::uint64_t> read(const std::string& cgroup,
                                                    const std::string& card) = 0;
   /// What the cgroup's processes have of the card, in bytes, as it is compared with the limit.

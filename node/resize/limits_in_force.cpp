@@ -56,11 +56,19 @@ void LimitsInForce::set_by_journal(
     const auto entry = parts_.journal.find(allocation);
     if (!entry || !entry->claim) return true;
     const auto done = set(allocation, *entry->claim, changeable_cards(*entry));
-    // Without limits now, it gets those in the journal when it starts.
-    if (done || done.error().code == Errc::kNotFound) return true;
+    if (done) return true;
+    const bool is_unknown = done.error().code == Errc::kNotFound;
+    if (is_unknown && has_ended(*entry->claim)) return true;
     failed(*entry, done.error());
     return false;
   });
+}
+
+/// For good: its pod is gone, and has no process.
+bool LimitsInForce::has_ended(const Claim& claim) const {
+  return parts_.pods.synced() && !parts_.pods.find(claim.pod_uid) &&
+         !parts_.journal.awaits_pod(claim.pod_uid) &&
+         !parts_.processes.pods().contains(claim.pod_uid);
 }
 
 Result<void> LimitsInForce::set(std::string_view allocation, const Claim& claim,

@@ -4,6 +4,8 @@
 #include "base/result.hpp"
 #include "node/container/journal.hpp"
 #include "node/container/memory_limiters.hpp"
+#include "node/container/processes.hpp"
+#include "node/pods/local_pods.hpp"
 #include "node/resize/resize_check.hpp"
 
 #include <chrono>
@@ -26,9 +28,13 @@ namespace tangram::node {
 /// Threads: one, that which changes grants in the journal.
 class LimitsInForce {
  public:
+  using Allocations = std::set<std::string, std::less<>>;  ///< names
+
   struct Parts {
     const Journal& journal;
     MemoryLimiters& limiters;
+    const PodSource& pods;
+    const Processes& processes;
     /// The kernel's id of this boot; empty = not known. A container that was started in an earlier
     /// boot does not run, whatever is left of its limits.
     std::string boot;
@@ -54,9 +60,13 @@ class LimitsInForce {
   void withdraw(const std::string& allocation);
   void withdraw_all_but(const std::vector<Resize>& due);
 
-  /// Sets what is to be set. What cannot be set now stays to be set.
+  /// Sets what is to be set. What cannot be set now stays to be set, also where nothing says what
+  /// the limits of the container are now: it may run with other ones. A container that has ended
+  /// for good needs none.
   /// @param failed  called with the error for each container where it cannot be
   void set_by_journal(const std::function<void(const JournalEntry&, const Error&)>& failed);
+  /// The allocations whose limits in the journal are not known to be in force.
+  [[nodiscard]] const Allocations& to_set() const { return to_set_; }
 
   /// Some limits are lowered and not recorded.
   [[nodiscard]] bool any_lowered() const { return !lowered_.empty(); }
@@ -70,9 +80,11 @@ class LimitsInForce {
   [[nodiscard]] Result<void> set(std::string_view allocation, const Claim& claim,
                                  const CardsByMeans& cards) const;
 
+  [[nodiscard]] bool has_ended(const Claim& claim) const;
+
   const Parts parts_;
   std::map<std::string, LoweredLimits, std::less<>> lowered_;  ///< by allocation
-  std::set<std::string, std::less<>> to_set_;                  ///< allocations
+  Allocations to_set_;
 };
 
 }  // namespace tangram::node

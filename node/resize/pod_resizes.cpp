@@ -14,22 +14,25 @@ namespace {
 
 /// The revisions that a pod's containers have.
 struct Revisions {
-  int least = 0;
-  int most = 0;
+  int least = 0;  ///< in force
+  int most = 0;   ///< recorded
 };
 /// By UID, of pods that have started.
 std::map<std::string, Revisions, std::less<>> started_revisions(
-    const std::vector<JournalEntry>& journal) {
+    const std::vector<JournalEntry>& journal, const std::set<std::string, std::less<>>& not_set,
+    const model::ResizeAnswers& before) {
   std::map<std::string, Revisions, std::less<>> started;
   for (const JournalEntry& entry : journal) {
     if (!entry.claim) continue;
+    const std::string& uid = entry.claim->pod_uid;
     const auto grant = model::decode_grant(entry.claim->grant);
-    const int revision = grant ? grant->revision : 0;
+    const int recorded = grant ? grant->revision : 0;
+    const int in_force =
+        not_set.contains(entry.name) ? std::min(recorded, applied_in(before, uid)) : recorded;
     Revisions& of_pod =
-        started.try_emplace(entry.claim->pod_uid, Revisions{.least = revision, .most = revision})
-            .first->second;
-    of_pod.least = std::min(of_pod.least, revision);
-    of_pod.most = std::max(of_pod.most, revision);
+        started.try_emplace(uid, Revisions{.least = in_force, .most = recorded}).first->second;
+    of_pod.least = std::min(of_pod.least, in_force);
+    of_pod.most = std::max(of_pod.most, recorded);
   }
   return started;
 }
@@ -52,7 +55,7 @@ std::map<std::string, CardRequests, std::less<>> amounts_of(const std::vector<Ca
   return amounts;
 }
 
-/// What started containers of each pod are held to, by UID.
+/// The amounts of started containers of each pod, by UID.
 std::map<std::string, model::HeldAmounts, std::less<>> held_amounts(
     const std::vector<CardClaim>& claims) {
   std::map<std::string, model::HeldAmounts, std::less<>> held;
@@ -81,8 +84,9 @@ void add_bounded(model::ResizeAnswers& started, const model::ResizeAnswers& not_
 }  // namespace
 
 PodResizes pod_resizes(const PodSource& pods, const Journal& journal, const ResizesRefused& refused,
+                       const std::set<std::string, std::less<>>& not_set,
                        const model::ResizeAnswers& before) {
-  const auto revisions = started_revisions(journal.all());
+  const auto revisions = started_revisions(journal.all(), not_set, before);
   const auto claims = claims_of_present(pods, journal);
   auto amounts = amounts_of(claims);
   auto held = held_amounts(claims);
@@ -98,7 +102,8 @@ PodResizes pod_resizes(const PodSource& pods, const Journal& journal, const Resi
     if (std::max(revision, has.most) == 0) continue;
     model::ResizeAnswer answer{
         .applied = applied, .refused = 0, .why = {}, .held = std::move(held[uid])};
-    if (const auto why = refused.find(uid); why != refused.end() && revision > applied) {
+    const auto why = refused.find(uid);
+    if (why != refused.end() && why->second.revision == revision && revision > applied) {
       answer.refused = revision;
       answer.why = why->second.why;
     }

@@ -7,13 +7,14 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
-/// What the node's agent says of resizes.
+/// What the node's agent publishes of resizes.
 namespace tangram::node {
 
-/// What the Node says of pods whose grant was revised.
+/// What the agent publishes of pods whose grant was revised.
 struct PodResizes {
   model::ResizeAnswers answers;
   /// What the pods' resources request beyond what they have: Kubernetes cannot change those
@@ -26,13 +27,18 @@ struct PodResizes {
 struct ResizeRefused {
   model::ResizeRefusal why = model::ResizeRefusal::kInUse;
   std::string sentence;
+  int revision = 0;
 };
 using ResizesRefused = std::map<std::string, ResizeRefused, std::less<>>;  ///< by pod UID
 
-/// How far the node's pods have come, by their grants and the claims of their started containers.
-/// @param before  the last answers: what counts for a pod that has not started stays
+/// Which revisions the node's pods have, by their grants and the claims of their started
+/// containers.
+/// @param not_set  allocations whose limits in the journal are not known to be in force: as
+/// published
+/// @param before   the answers published last: what counts for a pod that has not started stays
 [[nodiscard]] PodResizes pod_resizes(const PodSource& pods, const Journal& journal,
                                      const ResizesRefused& refused,
+                                     const std::set<std::string, std::less<>>& not_set,
                                      const model::ResizeAnswers& before);
 
 /// The revision that the answers say is applied; 0 = none.

@@ -3,8 +3,6 @@
 #include "base/sleeper.hpp"
 #include "model/grant.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -20,11 +18,6 @@ using model::ResizeRefusal;
 constexpr std::chrono::milliseconds kBetweenLooks = 1s;
 // However often pods change: a look asks the driver and reads the journal.
 constexpr std::chrono::milliseconds kAtLeast = 50ms;
-
-/// Lines of the log about refusals, in the long run and at once: who may change a pod's annotations
-/// can cause one at each look. Events have limits of their own.
-constexpr std::chrono::seconds kRefusalLine{10};
-constexpr int kRefusalLines = 20;
 
 constexpr std::string_view kUnvouched =
     "the pod's grant was changed by someone whose signature does not count here, which has no "
@@ -54,12 +47,14 @@ std::vector<model::Card> cards_of(const CardsNow& now) {
 
 Resizer::Resizer(Parts parts)
     : parts_(std::move(parts)),
-      refusal_lines_(kRefusalLine, kRefusalLines, parts_.clock),
       meter_(parts_.source, parts_.processes, parts_.runtime, parts_.clock),
       limits_({.journal = parts_.journal,
                .limiters = parts_.limiters,
+               .pods = parts_.pods,
+               .processes = parts_.processes,
                .boot = parts_.boot,
                .clock = parts_.clock}),
+      reports_(parts_.report_event, parts_.clock),
       now_{.answers = *parts_.previous, .released = {}} {}
 
 void Resizer::restore() {
@@ -88,30 +83,42 @@ void Resizer::look() {
   if (!parts_.pods.synced()) return;
   ResizesRefused refusals;
   const std::vector<Resize> due = find_due(refusals);
-  forget_waits_but(due);
-  const Sight sight = read(due);
+  set_limits(take_steps(due, read(due), refusals));
+  report_resized();
+  answer(refusals);
+}
+
+/// @returns what is to be lowered
+std::vector<const Resize*> Resizer::take_steps(const std::vector<Resize>& due, const Sight& sight,
+                                               ResizesRefused& refusals) {
+  std::vector<const Resize*> to_lower;
+  const auto claims = parts_.journal.lock_claims();
+  for (const Resize& resize : due) {
+    ResizeRefused refusal;
+    const Step done = is_current(resize) ? step(resize, sight, refusal) : Step::kWaits;
+    if (done == Step::kLowers) to_lower.push_back(&resize);
+    if (done != Step::kRefused) continue;
+    refusal.revision = resize.pod->grant->revision;
+    ResizeRefused& of_pod = refusals.try_emplace(resize.claim.pod_uid, refusal).first->second;
+    // The extender takes a revision back for the others.
+    if (of_pod.why == ResizeRefusal::kInUse) of_pod = std::move(refusal);
+  }
+  limits_.withdraw_all_but(due);
+  return to_lower;
+}
+
+/// After the limits are set: a revision whose limits are not in force is not applied.
+void Resizer::answer(const ResizesRefused& refusals) {
   PodResizes former;
   PodResizes now;
   bool first = false;
-  std::vector<const Resize*> to_lower;
   {
     const auto claims = parts_.journal.lock_claims();
-    for (const Resize& resize : due) {
-      ResizeRefused refusal;
-      const Step done = is_current(resize) ? step(resize, sight, refusal) : Step::kWaits;
-      if (done == Step::kLowers) to_lower.push_back(&resize);
-      if (done != Step::kRefused) continue;
-      ResizeRefused& of_pod = refusals.try_emplace(resize.claim.pod_uid, refusal).first->second;
-      // The extender takes a revision back for the others.
-      if (of_pod.why == ResizeRefusal::kInUse) of_pod = std::move(refusal);
-    }
-    limits_.withdraw_all_but(due);
-    now = pod_resizes(parts_.pods, parts_.journal, refusals, published());
+    now = pod_resizes(parts_.pods, parts_.journal, refusals, limits_.to_set(), published());
     const std::lock_guard lock(mutex_);
     former = std::exchange(now_, now);
     first = !std::exchange(looked_, true);
   }
-  set_limits(to_lower);
   report(former.answers, now.answers, refusals);
   if (first || former != now) parts_.changed();
 }
@@ -127,10 +134,10 @@ std::vector<Resize> Resizer::find_due(ResizesRefused& refusals) const {
     if (resize && vouched_no_weaker(pod->grant_text, entry.claim->grant, *parts_.check)) {
       due.push_back(std::move(*resize));
     } else if (resize || is_earlier(*entry.claim, pod->grant->revision)) {
-      refusals.try_emplace(
-          entry.claim->pod_uid,
-          ResizeRefused{.why = ResizeRefusal::kOtherGrant,
-                        .sentence = std::string(resize ? kUnvouched : kNoRevision)});
+      refusals.try_emplace(entry.claim->pod_uid,
+                           ResizeRefused{.why = ResizeRefusal::kOtherGrant,
+                                         .sentence = std::string(resize ? kUnvouched : kNoRevision),
+                                         .revision = pod->grant->revision});
     }
   }
   return due;
@@ -201,7 +208,7 @@ Resizer::Step Resizer::step(const Resize& resize, const Sight& sight, ResizeRefu
   limits_.withdraw(resize.allocation);
   const Error& error = room ? use.error() : room.error();
   if (error.code == Errc::kUnavailable) {
-    wait_for(resize, error.message);
+    reports_.waits(resize, error.message);
     return Step::kWaits;
   }
   refusal = {.why = room ? ResizeRefusal::kInUse : ResizeRefusal::kNoRoom,
@@ -278,14 +285,30 @@ bool Resizer::record(const Resize& resize) {
   entry->claim->grant = resize.pod->grant_text;
   if (auto written = parts_.journal.put(*entry); !written) {
     limits_.withdraw(resize.allocation);
-    spdlog::error("pod {} is not resized: {}", resize.pod->pod.full_name(),
-                  written.error().message);
+    reports_.waits(resize, written.error().message);
     return false;
   }
   limits_.to_set(resize.allocation);
-  spdlog::info("pod {} was resized: {}", resize.pod->pod.full_name(), describe_wanted(resize));
-  report(resize.pod->pod, kube::EventNote::Type::kNormal, "Resized", describe_wanted(resize));
+  recorded_.insert_or_assign(resize.allocation, resize);
   return true;
+}
+
+/// Those whose limits are in force by now.
+void Resizer::report_resized() {
+  std::erase_if(recorded_, [&](const auto& named) {
+    const auto& [allocation, resize] = named;
+    if (limits_.to_set().contains(allocation)) return false;
+    const auto entry = parts_.journal.find(allocation);
+    const bool is_there = entry && entry->claim && entry->claim->grant == resize.pod->grant_text;
+    if (is_there) reports_.resized(resize);
+    return true;
+  });
+}
+
+/// Its revision is not published as applied yet.
+bool Resizer::is_awaited(const Claim& claim) const {
+  const auto grant = model::decode_grant(claim.grant);
+  return grant && grant->revision > applied_revision(claim.pod_uid);
 }
 
 /// Without the lock: it may wait for the driver. A resize begins where the limits in the journal
@@ -296,7 +319,7 @@ void Resizer::set_limits(const std::vector<const Resize*>& to_lower) {
   for (const Resize* const resize : to_lower) {
     const auto why = unset.find(resize->allocation);
     const auto lowered = why == unset.end() ? limits_.lower(*resize) : unknown(why->second);
-    if (!lowered) wait_for(*resize, lowered.error().message);
+    if (!lowered) reports_.waits(*resize, lowered.error().message);
     failed = failed || !lowered;
   }
   if (failed) (void)set_by_journal();
@@ -307,33 +330,9 @@ Resizer::Sentences Resizer::set_by_journal() {
   Sentences unset;
   limits_.set_by_journal([&](const JournalEntry& entry, const Error& error) {
     unset.emplace(entry.name, error.message);
-    if (unset_[entry.name] == error.message) return;
-    const std::string note = "the memory limits of container " + entry.claim->container +
-                             " are left as they are for now: " + error.message;
-    spdlog::error("pod {}/{}: {}", entry.claim->ns, entry.claim->pod, note);
-    if (waits_.contains(entry.name)) return;  // which was reported
-    NodePod pod;
-    pod.uid = entry.claim->pod_uid;
-    pod.ns = entry.claim->ns;
-    pod.name = entry.claim->pod;
-    report(pod, kube::EventNote::Type::kWarning, "ResizeWaits", note);
+    reports_.not_set(entry, error, is_awaited(*entry.claim));
   });
-  unset_ = unset;
   return unset;
-}
-
-/// Says so once.
-void Resizer::wait_for(const Resize& resize, const std::string& why) {
-  if (std::exchange(waits_[resize.allocation], why) == why) return;
-  const std::string note = "container " + resize.claim.container + " waits for its resize: " + why;
-  spdlog::warn("pod {}: {}", resize.pod->pod.full_name(), note);
-  report(resize.pod->pod, kube::EventNote::Type::kWarning, "ResizeWaits", note);
-}
-
-void Resizer::forget_waits_but(const std::vector<Resize>& due) {
-  std::erase_if(waits_, [&](const auto& wait) {
-    return std::ranges::find(due, wait.first, &Resize::allocation) == due.end();
-  });
 }
 
 void Resizer::report(const model::ResizeAnswers& former, const model::ResizeAnswers& now,
@@ -350,25 +349,8 @@ void Resizer::report(const model::ResizeAnswers& former, const model::ResizeAnsw
       if (refused) ++counts_.refused.at(static_cast<std::size_t>(*answer.why));
     }
     const LocalPodPtr pod = refused ? parts_.pods.find(uid) : nullptr;
-    if (!pod) continue;
-    const std::string& sentence = refusals.find(uid)->second.sentence;
-    if (refusal_lines_.reserve(std::chrono::nanoseconds(0))) {
-      spdlog::warn("pod {} is not resized: {}", pod->pod.full_name(), sentence);
-    }
-    report(pod->pod, kube::EventNote::Type::kWarning, "ResizeRefused", sentence);
+    if (pod) reports_.refused(pod->pod, refusals.find(uid)->second.sentence);
   }
-}
-
-void Resizer::report(const NodePod& pod, kube::EventNote::Type type, std::string reason,
-                     std::string note) const {
-  parts_.report_event(kube::EventNote{.kind = "Pod",
-                                      .ns = pod.ns,
-                                      .name = pod.name,
-                                      .uid = pod.uid,
-                                      .type = type,
-                                      .reason = std::move(reason),
-                                      .action = "Resizing",
-                                      .note = std::move(note)});
 }
 
 std::optional<PodResizes> Resizer::state() const {

@@ -3,13 +3,13 @@
 #include "base/clock.hpp"
 #include "base/required.hpp"
 #include "kube/event_series.hpp"
-#include "kube/rate_limiter.hpp"
 #include "model/resizes.hpp"
 #include "node/audit/memory_meter.hpp"
 #include "node/pods/pod_requests.hpp"
 #include "node/resize/limits_in_force.hpp"
 #include "node/resize/pod_resizes.hpp"
 #include "node/resize/resize_check.hpp"
+#include "node/resize/resize_reports.hpp"
 
 #include <array>
 #include <chrono>
@@ -27,8 +27,8 @@
 
 namespace tangram::node {
 
-/// Holds running containers to later revisions of their pods' grants, and answers for each pod how
-/// far it has come.
+/// Applies later revisions of grants to running containers, and publishes for each pod which
+/// revision its containers have.
 ///
 /// For each allocation in the journal, at each look:
 ///
@@ -39,19 +39,23 @@ namespace tangram::node {
 ///       lowered ── after 200 ms, compared again ─────────────────────────────┘
 ///           │
 ///           v
-///       recorded in the journal: applied ──> memory limits that grow are set
+///       recorded in the journal ──> memory limits that grow are set: applied
 ///
 /// The limits of a running container are never above what the journal says (LimitsInForce), and
 /// what others get is decided by the journal. So the agent may end between any two steps: restore()
-/// sets the limits by the journal, and what is not recorded begins anew. A smaller limit is in
+/// sets the limits by the journal, and what is not recorded starts again. A smaller limit is in
 /// force before the memory in use is compared with it, for else the container could take more in
 /// between; it is compared before the limit is set, too, so that a container that uses more is not
 /// disturbed every second.
 ///
-/// A container that does not run is held to its limits when it starts, so its resize takes the same
-/// steps. A resize that cannot go on now says why, once.
+/// A revision is published as applied once its limits are in force. It is not where nothing says
+/// what the limits of a container are that may run. Until then the pod counts with the larger of
+/// its former amounts and those in the journal.
 ///
-/// Refused for what is in use is decided anew at each look. The other refusals of a revision are
+/// The limits of a container that does not run are set when it starts, so its resize takes the same
+/// steps. A resize that cannot go on now is reported, with the reason (ResizeReports).
+///
+/// A refusal for what is in use is decided again at each look. The other refusals of a revision are
 /// final, across restarts, too: the extender takes it back.
 ///
 /// What counts: a revision that model::revises() the claim's grant and vouched_no_weaker(). Another
@@ -115,6 +119,9 @@ class Resizer {
   enum class Step { kWaits, kLowers, kRefused, kApplied };
   using Sentences = std::map<std::string, std::string, std::less<>>;  ///< by allocation
 
+  std::vector<const Resize*> take_steps(const std::vector<Resize>& due, const Sight& sight,
+                                        ResizesRefused& refusals);
+  void answer(const ResizesRefused& refusals);
   [[nodiscard]] std::vector<Resize> find_due(ResizesRefused& refusals) const;
   Sight read(const std::vector<Resize>& due);
   [[nodiscard]] Counted count(const std::vector<Resize>& due) const;
@@ -126,23 +133,20 @@ class Resizer {
                                      const Sight& sight) const;
   [[nodiscard]] Result<void> check_use(const Resize& resize, const Sight& sight) const;
   bool record(const Resize& resize);
+  void report_resized();
+  [[nodiscard]] bool is_awaited(const Claim& claim) const;
   void set_limits(const std::vector<const Resize*>& to_lower);
   Sentences set_by_journal();
-  void wait_for(const Resize& resize, const std::string& why);
-  void forget_waits_but(const std::vector<Resize>& due);
   [[nodiscard]] model::ResizeAnswers published() const;
   void report(const model::ResizeAnswers& former, const model::ResizeAnswers& now,
               const ResizesRefused& refusals);
-  void report(const NodePod& pod, kube::EventNote::Type type, std::string reason,
-              std::string note) const;
 
   const Parts parts_;
-  kube::RateLimiter refusal_lines_;  ///< of the log
   // Of run()'s thread.
   MemoryMeter meter_;
   LimitsInForce limits_;
-  Sentences waits_;  ///< why resizes wait, as reported
-  Sentences unset_;  ///< why limits could not be set, as logged
+  ResizeReports reports_;
+  std::map<std::string, Resize> recorded_;  ///< and not reported yet; by allocation
 
   mutable std::mutex mutex_;
   std::condition_variable_any woken_;

@@ -100,9 +100,11 @@ Result<void> DriverLimiter::change(std::string_view allocation,
   const auto cgroup = cgroup_of(folder);
   if (!cgroup) return cgroup.error();
   if (!*cgroup) return {};
-  const auto set = set_memory_limits(places_.limiter, **cgroup, *changed);
+  const auto set = hook::limit_running(folder, *changed, [&](const hook::Limits& limits) {
+    return set_memory_limits(places_.limiter, **cgroup, limits);
+  });
   if (set) return {};
-  // A driver that has lost the card, or keeps another limit, may mend it.
+  // The driver may have lost the card, or keep another limit, for some time only.
   return fail(Errc::kUnavailable, set.error().message);
 }
 

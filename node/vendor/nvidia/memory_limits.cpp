@@ -79,8 +79,8 @@ class NvmlMemoryLimiter final : public hook::MemoryLimiter {
     if (!limits) return limits.error();
     if (limits->soft == 0) return limits->hard;
     return fail(Errc::kConflict, card + ": a soft limit of 0 was set, and one of " +
-                                     std::to_string(limits->soft) + " bytes stands for " + cgroup +
-                                     "; another program may have changed it");
+                                     std::to_string(limits->soft) + " bytes is in force for " +
+                                     cgroup + "; another program may have changed it");
   }
 
   Result<std::uint64_t> in_use(const std::string& cgroup, const std::string& card) override {

@@ -22,6 +22,7 @@ class AuditorTest : public ::testing::Test {
   }
 
   StartRig rig;
+  std::function<void()> during_audit = [] {};  ///< the journal was read, and nothing is removed yet
   StartRig::Owner a = rig.bound("a", {part("GPU-1", 100, 100)});
   Auditor auditor{parts()};
 
@@ -32,7 +33,11 @@ class AuditorTest : public ::testing::Test {
             .lister = rig.lister,
             .pods = rig.pods,
             .source = rig.source,
-            .cards = [this] { return rig.cards; },
+            .cards =
+                [this] {
+                  during_audit();
+                  return rig.cards;
+                },
             .processes = rig.processes,
             .journal = *rig.journal,
             .cdi = rig.cdi,
@@ -105,6 +110,29 @@ TEST_F(AuditorTest, RemovesWhatWasSuperfluousTwice) {
   EXPECT_EQ(rig.cards_of(a), "-");
   EXPECT_TRUE(rig.journal->all().empty());
   EXPECT_EQ(counts().removed, 1U);
+}
+
+/// The pod is asked for: the watch does not have it yet, and it has no process.
+TEST_F(AuditorTest, AContainerThatIsAdmittedDuringAnAuditKeepsItsClaim) {
+  const StartRig::Owner b = rig.bound("b", {part("GPU-1", 100, 100)});
+  ASSERT_EQ(rig.kubelet.admit(b), "");
+  rig.pods.lag(b.uid);
+  ASSERT_TRUE(auditor.audit_once());
+  during_audit = [&] { EXPECT_EQ(rig.kubelet.start_container(b), ""); };
+  ASSERT_TRUE(auditor.audit_once());
+  EXPECT_EQ(rig.cards_of(b), "GPU-1");
+  EXPECT_EQ(rig.journal->all().size(), 2U);
+  EXPECT_EQ(counts().removed, 0U);
+}
+
+TEST_F(AuditorTest, AContainerThatIsPreparedAgainDuringAnAuditKeepsItsClaim) {
+  rig.pods.lag(a.uid);
+  rig.processes.by_pid.clear();
+  ASSERT_TRUE(auditor.audit_once());
+  during_audit = [&] { EXPECT_EQ(rig.kubelet.start_container(a), ""); };
+  ASSERT_TRUE(auditor.audit_once());
+  EXPECT_EQ(rig.cards_of(a), "GPU-1");
+  EXPECT_TRUE(rig.journal->all().at(0).claim);
 }
 
 TEST_F(AuditorTest, ReportsADifferenceThatPersists) {

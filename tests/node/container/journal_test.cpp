@@ -83,5 +83,16 @@ TEST_F(JournalTest, NeedsAFolder) {
   EXPECT_FALSE(Journal::open(folder.path() + "/file/allocations"));
 }
 
+TEST_F(JournalTest, APodIsAwaitedNoLongerThanItsClaims) {
+  Journal journal = open();
+  ASSERT_TRUE(journal.put(claimed("a")));
+  ASSERT_TRUE(journal.put(claimed("b")));
+  journal.await_pod("uid");
+  journal.erase("a");
+  EXPECT_TRUE(journal.awaits_pod("uid"));
+  journal.erase("b");
+  EXPECT_FALSE(journal.awaits_pod("uid"));
+}
+
 }  // namespace
 }  // namespace tangram::node

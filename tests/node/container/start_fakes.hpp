@@ -26,13 +26,15 @@ class FakePods final : public PodSource {
     const std::lock_guard lock(mutex_);
     if (!watched_) return nullptr;
     const auto found = pods_.find(uid);
-    return found == pods_.end() ? nullptr : as_watched(found->second);
+    return found == pods_.end() || lagging_.contains(uid) ? nullptr : as_watched(found->second);
   }
   [[nodiscard]] std::vector<LocalPodPtr> all() const override {
     const std::lock_guard lock(mutex_);
     std::vector<LocalPodPtr> all;
     if (!watched_) return all;
-    for (const auto& [uid, pod] : pods_) all.push_back(as_watched(pod));
+    for (const auto& [uid, pod] : pods_) {
+      if (!lagging_.contains(uid)) all.push_back(as_watched(pod));
+    }
     return all;
   }
   [[nodiscard]] bool synced() const override {
@@ -57,6 +59,15 @@ class FakePods final : public PodSource {
     const std::lock_guard lock(mutex_);
     pods_.erase(uid);
   }
+  /// The watch does not have the pod yet.
+  void lag(const std::string& uid) {
+    const std::lock_guard lock(mutex_);
+    lagging_.insert(uid);
+  }
+  void catch_up() {
+    const std::lock_guard lock(mutex_);
+    lagging_.clear();
+  }
   /// Of the pod the watch keeps an outline.
   void leave_out(const std::string& uid) {
     const std::lock_guard lock(mutex_);
@@ -78,6 +89,7 @@ class FakePods final : public PodSource {
   mutable std::mutex mutex_;
   std::map<std::string, LocalPodPtr, std::less<>> pods_;
   std::set<std::string> left_out_;
+  std::set<std::string, std::less<>> lagging_;
   bool watched_ = true;
   bool answers_ = true;
 };
@@ -140,7 +152,9 @@ class FakeLimiter final : public MemoryLimiter {
     if (!verdict) return verdict.error();
     for (const model::GrantedCard& card : cards) {
       const std::string name = std::string(allocation) + " " + card.uuid;
-      if (!limits.contains(name)) return fail(Errc::kNotFound, name + " has no limits");
+      if (!limits.contains(name) || lost.contains(name)) {
+        return fail(Errc::kNotFound, name + " has no limits");
+      }
       limits[name] = card.memory_limit.count();
       changes.push_back(name + " " + std::to_string(card.memory_limit.count()));
     }
@@ -163,6 +177,7 @@ class FakeLimiter final : public MemoryLimiter {
   Result<void> count_verdict = {};  ///< of in_use()
   std::map<std::string, std::int64_t>
       limits;                        ///< MiB of running containers, by allocation and card
+  std::set<std::string> lost;        ///< of these limits: it is not known which they are
   std::vector<std::string> changes;  ///< of those limits
   std::map<std::string, std::uint64_t> counted;  ///< in_use() in bytes, by the same
   std::map<std::string, MemoryByCard> uses;

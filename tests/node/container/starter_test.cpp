@@ -320,6 +320,31 @@ TEST_F(StarterTest, BeforeTheWatchDeliversThePodIsAskedFor) {
   EXPECT_EQ(rig.cards_of(a), "GPU-1");
 }
 
+/// None of its processes may be there yet, either.
+TEST_F(StarterTest, APodThatTheWatchHasNotShownYetHasItsCard) {
+  const Owner a = rig.bound("a", {part("GPU-1", 81'920, 1000)});
+  rig.pods.lag(a.uid);
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  ASSERT_EQ(rig.starter->claims().size(), 1U) << "what is set up for it stays";
+  EXPECT_FALSE(rig.starter->claims().front().ending);
+  note_shown(rig.pods, *rig.journal);
+  const Owner b = rig.bound("b", {part("GPU-1", 10, 100)}, "2020-01-01T00:00:00Z");
+  ASSERT_EQ(rig.kubelet.admit(b), "");
+  EXPECT_TRUE(says(rig.kubelet.start_container(b), "has no room for this pod"));
+  rig.pods.catch_up();
+  note_shown(rig.pods, *rig.journal);
+  rig.pods.erase(a.uid);
+  EXPECT_EQ(rig.kubelet.start_container(b), "") << "a was shown, and is gone";
+}
+
+TEST_F(StarterTest, APodThatTheWatchShowsDuringItsStartIsNotAwaited) {
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  ASSERT_EQ(rig.kubelet.start_container(a), "");
+  EXPECT_TRUE(rig.journal->awaited_pods().empty());
+}
+
 TEST_F(StarterTest, APodThatIsLeftOutIsAskedFor) {
   const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
   rig.pods.leave_out(a.uid);

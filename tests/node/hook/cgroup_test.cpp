@@ -104,7 +104,7 @@ TEST_F(LeafTest, AnotherCgroupOfTheSamePathIsAnother) {
   EXPECT_FALSE(*folder_of(*leaf, host_.cgroup_root()));
 }
 
-TEST_F(LeafTest, WhoeverDoesNotSeeTheHostsCgroupsCannotTell) {
+TEST_F(LeafTest, WithoutTheHostsCgroupsItIsUnknownWhetherOneWasRemoved) {
   const auto leaf = leaf_of(FakeHost::container(), host_.folders());
   for (const std::string& root : {host_.proc(), host_.folder() + "/none"}) {
     const auto folder = folder_of(*leaf, root);
@@ -112,6 +112,15 @@ TEST_F(LeafTest, WhoeverDoesNotSeeTheHostsCgroupsCannotTell) {
     EXPECT_EQ(folder.error().code, Errc::kUnavailable);
     EXPECT_NE(folder.error().message.find("cgroup namespace"), std::string::npos);
   }
+}
+
+TEST_F(LeafTest, ARootOfTheSameNumberInAnotherFileSystemIsAnother) {
+  auto leaf = leaf_of(FakeHost::container(), host_.folders());
+  leaf->filesystem = kCgroup2;
+  std::filesystem::remove_all(host_.leaf());
+  const auto folder = folder_of(*leaf, host_.cgroup_root());
+  ASSERT_FALSE(folder) << "it would seem to be gone";
+  EXPECT_EQ(folder.error().code, Errc::kUnavailable);
 }
 
 TEST_F(LeafTest, ACgroupThatGotChildrenIsNoLeafAnyMore) {

@@ -79,10 +79,11 @@ TEST_F(LimitMemoryTest, FailsWhereAnotherLimitStands) {
     first_.stands["a"] = stands;
     const std::string message = failure();
     EXPECT_NE(message.find("a: a limit of 1048576 bytes was set"), std::string::npos) << message;
-    EXPECT_NE(message.find(std::to_string(stands) + " bytes stands"), std::string::npos) << message;
+    EXPECT_NE(message.find(std::to_string(stands) + " bytes is in force"), std::string::npos)
+        << message;
   }
   first_.stands["a"] = kNoLimit;
-  EXPECT_NE(failure().find("and none stands"), std::string::npos);
+  EXPECT_NE(failure().find("and none is in force"), std::string::npos);
   EXPECT_TRUE(second_.calls.empty());
 }
 

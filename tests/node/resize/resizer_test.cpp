@@ -158,6 +158,25 @@ TEST_F(ResizerTest, ADriverThatDoesNotTakeTheLimitKeepsTheOldOneAndTheReasonIsSa
                             "stands"});
 }
 
+TEST_F(ResizerTest, AReasonThatComesAndGoesIsReportedOnceAMinute) {
+  rig.run("a", ResizeRig::grant("a", 0, {share(8192, 500)}), "driver");
+  rig.annotate("a", ResizeRig::grant("a", 1, {share(4096, 500)}));
+  const auto break_by_turns = [&](int looks) {
+    for (int i = 0; i < looks; ++i) {
+      rig.driver().verdict = fail(Errc::kUnavailable, std::to_string(i) + " bytes stand");
+      rig.look();
+      rig.driver().verdict = {};
+      rig.driver().count_verdict =
+          i % 2 == 0 ? fail(Errc::kUnavailable, "the driver does not answer") : Result<void>{};
+    }
+  };
+  break_by_turns(58);
+  EXPECT_EQ(rig.events, std::vector<std::string>{
+                            "ResizeWaits a container main waits for its resize: 0 bytes stand"});
+  break_by_turns(60);
+  EXPECT_EQ(rig.events.size(), 2U);
+}
+
 TEST_F(ResizerTest, AContainerIsChangedByTheMeansOfItsStart) {
   rig.run("a", ResizeRig::grant("a", 0, {share(8192, 300)}), "driver");
   rig.run("b", ResizeRig::grant("b", 0, {share(8192, 300)}), "library");

@@ -21,7 +21,7 @@ class DriverChangeTest : public ::testing::Test {
   /// @param card  of the script: GPU-a
   void play(const std::string& card, const std::string& members = "") const {
     machine_.play(R"({"driverVersion": "615.71.09", "memoryLimits": ")" + machine_.folder() +
-                  "/told\", " + members + R"("cards": [)" + card +
+                  "/recorded\", " + members + R"("cards": [)" + card +
                   R"(, {"uuid": "GPU-b", "memMiB": 81920}]})");
   }
   /// The agent prepares the container's start.
@@ -41,7 +41,7 @@ class DriverChangeTest : public ::testing::Test {
     };
     const auto started = limit_start(allocation(), *leaf, set);
     ASSERT_TRUE(started) << started.error().message;
-    told_before_ = FakeHost::text_of(machine_.folder() + "/told").size();
+    recorded_before_ = FakeHost::text_of(machine_.folder() + "/recorded").size();
   }
   void run(std::int64_t a, std::int64_t b) {
     prepare(a, b);
@@ -63,9 +63,9 @@ class DriverChangeTest : public ::testing::Test {
     for (const auto& limit : all->nvidia) text += to_string(limit.amount) + " ";
     return text;
   }
-  /// What the driver was told since the start: card, cgroup, soft and hard limit in bytes.
-  [[nodiscard]] std::string told() const {
-    return FakeHost::text_of(machine_.folder() + "/told").substr(told_before_);
+  /// What was set in the driver since the start: card, cgroup, soft and hard limit in bytes.
+  [[nodiscard]] std::string recorded() const {
+    return FakeHost::text_of(machine_.folder() + "/recorded").substr(recorded_before_);
   }
   void expect_failure(Errc code, const std::string& words, std::int64_t limit = 50) {
     const auto changed = limiter_.change("a-1", {card("GPU-a", limit)});
@@ -81,20 +81,21 @@ class DriverChangeTest : public ::testing::Test {
       .folder = host_.folder() + "/limits",
       .limiter = {.nvml = kFakeNvml, .cgroups = host_.cgroup_root()}};
   DriverLimiter limiter_{places_};
-  std::size_t told_before_ = 0;
+  std::size_t recorded_before_ = 0;
 };
 
 TEST_F(DriverChangeTest, ARunningContainerHasTheLimitAtOnce) {
   run(100, 200);
   ASSERT_TRUE(limiter_.change("a-1", {card("GPU-a", 50)}));
-  EXPECT_EQ(told(), "GPU-a " + host_.leaf() + " 0 52428800\n") << "the other card is left alone";
+  EXPECT_EQ(recorded(), "GPU-a " + host_.leaf() + " 0 52428800\n")
+      << "the other card is left alone";
   EXPECT_EQ(limits(), "50MiB 200MiB ") << "also if the runtime starts the container again";
 }
 
 TEST_F(DriverChangeTest, AContainerThatStartsMeanwhileHasIt) {
   prepare(100, 200);
   expect_failure(Errc::kNotFound, "no container has started with its limits");
-  EXPECT_EQ(told(), "");
+  EXPECT_EQ(recorded(), "");
   const auto leaf = hook::leaf_of(FakeHost::container(), host_.folders());
   hook::Limits set;
   ASSERT_TRUE(limit_start(allocation(), *leaf, [&](const hook::Limits& limits) -> Result<void> {
@@ -108,7 +109,7 @@ TEST_F(DriverChangeTest, AContainerThatEndedHasItWhenItStartsAgain) {
   run(100, 200);
   fs::rename(host_.leaf(), host_.folder() + "/gone");
   ASSERT_TRUE(limiter_.change("a-1", {card("GPU-a", 50)}));
-  EXPECT_EQ(told(), "");
+  EXPECT_EQ(recorded(), "");
   EXPECT_EQ(limits(), "50MiB 200MiB ");
 }
 
@@ -117,7 +118,7 @@ TEST_F(DriverChangeTest, ACgroupThatTookThePathIsLeftAlone) {
   fs::rename(host_.leaf(), host_.folder() + "/gone");
   fs::create_directories(host_.leaf());
   ASSERT_TRUE(limiter_.change("a-1", {card("GPU-a", 50)}));
-  EXPECT_EQ(told(), "");
+  EXPECT_EQ(recorded(), "");
 }
 
 TEST_F(DriverChangeTest, WhatStartsAgainReplacesTheRecord) {
@@ -126,7 +127,7 @@ TEST_F(DriverChangeTest, WhatStartsAgainReplacesTheRecord) {
   FakeHost::write(host_.leaf() + "/cgroup.procs", "4711\n");
   run(100, 200);
   ASSERT_TRUE(limiter_.change("a-1", {card("GPU-a", 50)}));
-  EXPECT_EQ(told(), "GPU-a " + host_.leaf() + " 0 52428800\n");
+  EXPECT_EQ(recorded(), "GPU-a " + host_.leaf() + " 0 52428800\n");
 }
 
 TEST_F(DriverChangeTest, NothingIsKnownOfAnotherAllocationOrCard) {
@@ -136,7 +137,7 @@ TEST_F(DriverChangeTest, NothingIsKnownOfAnotherAllocationOrCard) {
   const auto changed = limiter_.change("a-1", {card("GPU-a", 50), card("GPU-c", 50)});
   EXPECT_EQ(changed.error().code, Errc::kNotFound);
   EXPECT_EQ(limits(), "100MiB 200MiB ");
-  EXPECT_EQ(told(), "");
+  EXPECT_EQ(recorded(), "");
 }
 
 TEST_F(DriverChangeTest, WhatTheDriverDoesNotDoNowIsTriedAgain) {
@@ -144,7 +145,7 @@ TEST_F(DriverChangeTest, WhatTheDriverDoesNotDoNowIsTriedAgain) {
   play(R"({"uuid": "GPU-a", "memMiB": 32510})", R"("driver": "down", )");
   expect_failure(Errc::kUnavailable, "Driver Not Loaded");
   play(R"({"uuid": "GPU-a", "memMiB": 32510, "keptLimitMiB": 100})");  // more is in use
-  expect_failure(Errc::kUnavailable, "and 104857600 bytes stands");
+  expect_failure(Errc::kUnavailable, "and one of 104857600 bytes is in force");
   play(R"({"uuid": "GPU-a", "memMiB": 32510, "lost": true})");
   expect_failure(Errc::kUnavailable, "reset the card");
 }
@@ -153,7 +154,7 @@ TEST_F(DriverChangeTest, AContainerWithCgroupsOfItsOwnCannotBeChanged) {
   run(100, 200);
   fs::create_directories(host_.leaf() + "/init.scope");
   expect_failure(Errc::kConflict, "is no leaf");
-  EXPECT_EQ(told(), "");
+  EXPECT_EQ(recorded(), "");
 }
 
 TEST_F(DriverChangeTest, AnAgentThatDoesNotSeeTheHostsCgroupsChangesNothing) {
@@ -163,7 +164,7 @@ TEST_F(DriverChangeTest, AnAgentThatDoesNotSeeTheHostsCgroupsChangesNothing) {
   DriverLimiter blind(places);
   EXPECT_EQ(blind.change("a-1", {card("GPU-a", 50)}).error().code, Errc::kUnavailable);
   EXPECT_EQ(blind.in_use("a-1", "GPU-a").error().code, Errc::kUnavailable);
-  EXPECT_EQ(told(), "");
+  EXPECT_EQ(recorded(), "");
 }
 
 TEST_F(DriverChangeTest, ARegionIsChangedInTheKernel) {
@@ -174,7 +175,7 @@ TEST_F(DriverChangeTest, ARegionIsChangedInTheKernel) {
   ASSERT_TRUE(limiter_.change("a-1", {card(FakeHost::kRegion, 50)}));
   EXPECT_EQ(FakeHost::text_of(host_.leaf() + "/dmem.max"),
             std::string(FakeHost::kRegion) + " 52428800\n");
-  EXPECT_EQ(told(), "");
+  EXPECT_EQ(recorded(), "");
   FakeHost::write(host_.leaf() + "/dmem.current", std::string(FakeHost::kRegion) + " 4096\n");
   EXPECT_EQ(*limiter_.in_use("a-1", FakeHost::kRegion), 4096U);
 }

@@ -92,7 +92,7 @@ TEST_F(NodeMpsTest, SmPartitionsDivideACardsCompute) {
   const auto ended = [this] { return eventually(150s, [&] { return !has_shm_mounts(); }); };
   ASSERT_TRUE(ended());
   node_.stop("tangram-node");
-  Arguments arguments = agent_arguments();
+  auto arguments = agent_arguments();
   arguments.emplace_back("--mps-compute=partitions");
   node_.start("tangram-node", arguments);
   ASSERT_TRUE(eventually(60s, [&] {

@@ -172,8 +172,10 @@ ResizablePodPtr resizable(const kube::Pod& pod, const Result<PodPlan>& plan,
   // counts.
   const bool is_known = held != nullptr && !held->containers.empty() && !held->by_start;
   if (!is_granted && !is_known) return nullptr;
-  const bool is_held = is_granted && (held == nullptr || held->revision == shown.revision);
-  if (is_held && plan && node != nullptr && has_all_it_requests(shown, plan->demand.gpu, *node)) {
+  const bool counts =
+      is_granted &&
+      (!is_known || (held->revision == shown.revision && held->containers == shown.containers));
+  if (counts && plan && node != nullptr && has_all_it_requests(shown, plan->demand.gpu, *node)) {
     return nullptr;
   }
   return std::make_shared<ResizablePod>(

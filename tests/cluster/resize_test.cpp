@@ -239,6 +239,23 @@ TEST_F(ResizeOfTest, APodWithoutCardsHasNone) {
   pod_.containers.clear();
   EXPECT_EQ(state(), "none");
 }
+TEST_F(ResizeOfTest, APodIsJudgedByTheGrantThatCounts) {
+  kube::Pod pod;
+  pod.uid = kUid;
+  pod.node = "n";
+  const Result<PodPlan> plan =
+      PodPlan{.demand = {.gpu = request_, .footprint = {}}, .policies = {}};
+  EXPECT_NE(resizable(pod, plan, {.allocation = pod_}, nullptr), nullptr)
+      << "its node is not known";
+  const model::NodeState has_it = now();
+  EXPECT_EQ(resizable(pod, plan, {.allocation = pod_}, &has_it), nullptr);
+  // Somebody has written what the pod requests over what it has.
+  const Allocation shown = pod_;
+  pod_.containers[0].cards[0].compute = MilliGpu(100);
+  const model::NodeState has_less = now();
+  EXPECT_NE(resizable(pod, plan, {.allocation = shown}, &has_less), nullptr);
+}
+
 
 }  // namespace
 }  // namespace tangram::cluster

@@ -246,9 +246,7 @@ ResizeProgress progress_of(const kube::Pod& pod, const model::Grant& grant,
   if (!model::same_shape(request, grant.containers)) {
     return {ResizeState::kInfeasible, "the pod requests other containers or cards than it has"};
   }
-  if (grant.former_refused &&
-      !model::asks_other_amounts(request, model::taken_back(grant.containers), grant.max_burst,
-                                 &node)) {
+  if (model::asks_what_was_refused(request, grant, node)) {
     return {ResizeState::kInfeasible, sentence_of(model::ResizeRefusal::kCannotChange)};
   }
   if (model::asks_other_amounts(request, grant.containers, grant.max_burst, &node)) {

@@ -144,14 +144,6 @@ std::optional<Resize> asked_of(const Allocation& allocation, const model::GpuReq
   return std::nullopt;
 }
 
-/// Does the pod still request what was taken back for good?
-bool asks_what_was_refused(const Allocation& allocation, const model::GpuRequest& request,
-                           const NodeState& node) {
-  return allocation.former_refused && has_shape_of(request, allocation) &&
-         !asks_other_amounts(request, model::taken_back(allocation.containers),
-                             allocation.max_burst, &node);
-}
-
 /// Of the pod's next revision. The agent may have refused another one of that number.
 int next_number(const Allocation& allocation, const NodeState& node) {
   const auto* answer = answer_of(*node.inventory, allocation.pod_uid);
@@ -212,7 +204,7 @@ std::optional<Resize> resize_of(const Allocation& allocation, const ResizablePod
   if (allocation.containers.empty()) return std::nullopt;
   const model::GpuRequest* const request =
       pod != nullptr && pod->request ? &*pod->request : nullptr;
-  if (request != nullptr && asks_what_was_refused(allocation, *request, node)) {
+  if (request != nullptr && model::asks_what_was_refused(*request, allocation, node)) {
     return Resize{ResizeState::kInfeasible, kCannotChange};
   }
   const bool settled = is_settled(*node.inventory, allocation);

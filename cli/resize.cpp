@@ -214,6 +214,9 @@ std::string sentence_of(model::ResizeRefusal why) {
     case model::ResizeRefusal::kOtherGrant:
       return "the grant on the pod is no revision of the one that its containers were started by; "
              "create the pod again with the new request";
+    case model::ResizeRefusal::kUnknown:
+      return "the node's agent refuses it for a reason that only a newer version knows; the pod's "
+             "event ResizeRefused says it";
   }
   return "";
 }

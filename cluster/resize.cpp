@@ -36,6 +36,9 @@ constexpr std::string_view kByMps =
 constexpr std::string_view kCannotChange =
     "its node cannot change the limits of a running container; delete the pod, and create it with "
     "the new request";
+constexpr std::string_view kUnknownRefusal =
+    "its node's agent refuses it for a reason that only a newer version knows; the pod's event "
+    "ResizeRefused says it";
 constexpr std::string_view kOtherGrant =
     "its node's agent does not take its grant for a revision of the one that its containers were "
     "started by: somebody has changed it, or its key is not known there; delete the pod, and "
@@ -91,6 +94,8 @@ Resize unsettled(const Allocation& allocation, const NodeState& node) {
       return {ResizeState::kInfeasible, kCannotChange};
     case model::ResizeRefusal::kOtherGrant:
       return {ResizeState::kInfeasible, kOtherGrant};
+    case model::ResizeRefusal::kUnknown:
+      return {ResizeState::kInfeasible, kUnknownRefusal};
   }
   return {ResizeState::kInProgress, kAgentsTurn};
 }

@@ -20,9 +20,12 @@ enum class ResizeRefusal {
   kOtherGrant,    ///< it is no revision of what they were started by, or not vouched for as that is
 };
 inline constexpr std::array<std::string_view, 4> kResizeRefusalNames{
+  kUnknown,       ///< a newer agent's reason; no agent gives it itself
     "in-use", "no-room", "cannot-change", "other-grant"};
+/// Those that agents give.
 [[nodiscard]] constexpr std::string_view to_string(ResizeRefusal why) {
-  return kResizeRefusalNames.at(static_cast<std::size_t>(why));
+  return why == ResizeRefusal::kUnknown ? "unknown"
+                                        : kResizeRefusalNames.at(static_cast<std::size_t>(why));
 }
 
 /// The amounts that containers are held to: by the container's name, and by card.
@@ -56,9 +59,9 @@ inline constexpr std::size_t kMaxResizesBytes = 170'000;
 void keep_to_size(ResizeAnswers& answers);
 
 [[nodiscard]] std::string encode_resizes(const ResizeAnswers& answers);
-/// @returns kInvalidArgument if it is not JSON, a member is missing or out of range, a reason is
-///          not known, there are too many pods, containers or cards, or the version is newer than
-///          this program knows
+/// A reason that is not known becomes kUnknown: the rest of what a newer agent says counts.
+/// @returns kInvalidArgument if it is not JSON, a member is missing or out of range, there are too
+///          many pods, containers or cards, or the version is newer than this program knows
 Result<ResizeAnswers> decode_resizes(std::string text);
 
 }  // namespace tangram::model

@@ -92,6 +92,10 @@ TEST_F(ResizeOfTest, SaysWhatTheAgentRefuses) {
   EXPECT_NE(reason().find("cannot change the limits"), std::string::npos);
   answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kNoRoom});
   EXPECT_EQ(state(), "Deferred");
+  answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kUnknown});
+  EXPECT_EQ(state(), "Infeasible");
+  EXPECT_NE(reason().find("only a newer version knows"), std::string::npos);
+  EXPECT_FALSE(must_be_taken_back(pod_, now()));
   ask(testing::fraction(300));
   EXPECT_EQ(state(), "Proposed");
 }
@@ -235,10 +239,6 @@ TEST_F(ResizeOfTest, APodWhoseGrantIsNotValidAnyMoreHasTheOneThatCounts) {
   EXPECT_EQ(resizable(pod, plan, shown, &by_start), nullptr) << "what counts is not valid either";
 }
 
-TEST_F(ResizeOfTest, APodWithoutCardsHasNone) {
-  pod_.containers.clear();
-  EXPECT_EQ(state(), "none");
-}
 TEST_F(ResizeOfTest, APodIsJudgedByTheGrantThatCounts) {
   kube::Pod pod;
   pod.uid = kUid;
@@ -256,6 +256,10 @@ TEST_F(ResizeOfTest, APodIsJudgedByTheGrantThatCounts) {
   EXPECT_NE(resizable(pod, plan, {.allocation = shown}, &has_less), nullptr);
 }
 
+TEST_F(ResizeOfTest, APodWithoutCardsHasNone) {
+  pod_.containers.clear();
+  EXPECT_EQ(state(), "none");
+}
 
 }  // namespace
 }  // namespace tangram::cluster

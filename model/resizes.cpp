@@ -76,12 +76,15 @@ void write_held(json::Writer& out, const HeldAmounts& held) {
 
 }  // namespace
 
-void keep_to_size(ResizeAnswers& answers) {
+void keep_to_size(ResizeAnswers& answers, const std::set<std::string, std::less<>>& as_granted) {
   std::size_t size = encode_resizes(answers).size();
-  for (auto last = answers.rbegin(); last != answers.rend() && size > kMaxResizesBytes; ++last) {
-    const std::size_t with = encode_resizes({*last}).size();
-    last->second.held.clear();
-    size -= with - encode_resizes({*last}).size();
+  for (const bool first : {true, false}) {
+    for (auto last = answers.rbegin(); last != answers.rend() && size > kMaxResizesBytes; ++last) {
+      if (last->second.held.empty() || as_granted.contains(last->first) != first) continue;
+      const std::size_t with = encode_resizes({*last}).size();
+      last->second.held.clear();
+      size -= with - encode_resizes({*last}).size();
+    }
   }
 }
 

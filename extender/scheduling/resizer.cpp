@@ -33,6 +33,9 @@ constexpr seconds kLateWrite{70};
 constexpr std::string_view kNoMoreRevisions =
     "somebody has given its grant the last revision that there is; delete the pod, and create it "
     "with the new request";
+constexpr std::string_view kRejected =
+    "the API server does not let the extender write the pod's next grant: an admission webhook or "
+    "policy rejects it, or the extender lacks a right; its log says which, and it tries again";
 constexpr std::string_view kNotSigned =
     "the pod's grant is signed, and this extender has no known key to sign the next one; see "
     "docs/signing.md";
@@ -80,14 +83,18 @@ void Resizer::follow() {
     uids.insert(pod->pod.uid);
     const auto [found, is_new] = cases_.try_emplace(pod->pod.uid);
     Case& its = found->second;
-    if (its.pod == pod) continue;
-    if (is_new || its.pod->request != pod->request) {
+    const auto before = std::exchange(its.pod, pod);
+    if (before == pod) continue;
+    if (is_new || before->request != pod->request) {
       its.since = its.next_try = now;
       its.backoff = kFirstBackoff;
       its.after_taking_back = kAfterTakingBack;
+      refuse(its, "");
     }
-    its.pod = pod;
     its.version = 0;
+  }
+  for (auto& [uid, its] : cases_) {
+    if (!uids.contains(uid)) refuse(its, "");
   }
   std::erase_if(cases_, [&](const auto& known) {
     return !uids.contains(known.first) && !known.second.doubt;
@@ -112,12 +119,21 @@ void Resizer::advance(Case& its) {
   its.resize.reset();
   if (allocation == nullptr || allocation->terminating) return;
   its.resize = state_of(its, *allocation, node);
+  its.wanted = wanted_of(its, *allocation, node);
+  if (its.wanted == Wanted::kNothing) refuse(its, "");
   const auto& request = its.pod->request;
   if (!its.resize && request && cluster::has_all_it_requests(*allocation, *request, node)) {
     return parts_.pods.forget_resizable(its.pod);
   }
-  its.wanted = wanted_of(its, *allocation, node);
   if (its.wanted != Wanted::kNothing && now >= its.next_try) write(its, *allocation, node);
+  if (!its.refused.empty()) its.resize = cluster::Resize{ResizeState::kInfeasible, its.refused};
+}
+
+/// Says that what is wanted cannot be written now. @param why  "" = it can, as far as is known
+void Resizer::refuse(Case& its, std::string_view why) {
+  if (std::exchange(its.refused, why) != why) {
+    parts_.pods.set_refused_resize(its.pod->pod.uid, why);
+  }
 }
 
 Resizer::Wanted Resizer::wanted_of(const Case& its, const model::Allocation& allocation,
@@ -211,7 +227,7 @@ model::Allocation Resizer::revision_for(const Case& its, const model::Allocation
 bool Resizer::send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& entry,
                    const model::Allocation& next) {
   if (next.revision > model::Grant::kMaxRevision) {
-    its.resize = cluster::Resize{ResizeState::kInfeasible, kNoMoreRevisions};
+    refuse(its, kNoMoreRevisions);
     put_off(its);
     return false;
   }
@@ -227,7 +243,7 @@ bool Resizer::send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& 
                                                 *parts_.sign);
   const model::SignatureCheck& check = *parts_.check;
   if (entry.is_signed && !model::is_known_key(check(text).key)) {
-    its.resize = cluster::Resize{ResizeState::kInfeasible, kNotSigned};
+    refuse(its, kNotSigned);
     put_off(its);
     return false;
   }
@@ -254,15 +270,20 @@ bool Resizer::send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& 
 /// Sends the write that is in doubt, perhaps again.
 /// @returns why it was not applied; kTimeout = it may have been
 Result<void> Resizer::try_to_write(Case& its) {
-  its.doubt->sent = parts_.clock.now();
+  const TimePoint before = std::exchange(its.doubt->sent, parts_.clock.now());
   auto written = kube::annotate_pod(parts_.api, its.doubt->change, settings_.api_timeout);
   if (written) {
     count(ResizeOutcome::kWritten);
     its.backoff = kFirstBackoff;
+    refuse(its, "");
     return written;
   }
-  spdlog::info("{}", written.error().message);
-  count(written.error().code == Errc::kTimeout ? ResizeOutcome::kUnknown : ResizeOutcome::kRefused);
+  const Errc code = written.error().code;
+  if (code != Errc::kTimeout) its.doubt->sent = before;  // nothing of this one comes
+  const bool is_new = code == Errc::kInvalidArgument && its.refused != kRejected;
+  spdlog::log(is_new ? spdlog::level::warn : spdlog::level::info, "{}", written.error().message);
+  count(code == Errc::kTimeout ? ResizeOutcome::kUnknown : ResizeOutcome::kRefused);
+  if (code == Errc::kInvalidArgument) refuse(its, kRejected);
   put_off(its);
   return written;
 }
@@ -280,10 +301,10 @@ void Resizer::settle(Case& its) {
     const auto grant = pod->annotations.find(model::kGrantKey);
     return end_doubt(its, grant != pod->annotations.end() && grant->second == change.value);
   }
-  if (may_write()) {
-    if (try_to_write(its)) end_doubt(its, true);
-  } else if (parts_.clock.now() - its.doubt->sent > kLateWrite) {
+  if (parts_.clock.now() - its.doubt->sent > kLateWrite) {
     end_doubt(its, false);
+  } else if (may_write()) {
+    if (try_to_write(its)) end_doubt(its, true);
   } else {
     put_off(its);
   }

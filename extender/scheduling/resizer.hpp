@@ -49,8 +49,9 @@ struct ResizerSettings {
 /// Those that wait for room are tried in the order in which their requests came, whenever their
 /// node changes; a smaller one may overtake. Every replica follows them; only the leader writes.
 /// A write whose outcome is not known keeps its room until the pod has changed, is written again,
-/// or the API server cannot come to it any more. While the API
-/// server rejects the write, the resize is infeasible.
+/// or the API server cannot come to it any more. What the API server took, and the watch does not
+/// show, keeps its room until the pod turns out not to have it. While the API server rejects the
+/// write, the resize is infeasible.
 ///
 /// Threads: look() one at a time; finish() and Collect() from any.
 class Resizer final : public prometheus::Collectable {
@@ -88,6 +89,7 @@ class Resizer final : public prometheus::Collectable {
   /// A write without an answer.
   struct Doubt {
     kube::PodAnnotation change;
+    int revision = 0;  ///< of the grant
     TimePoint sent{};  ///< last, of those that may still be applied
   };
   /// What is to be written next.
@@ -109,6 +111,9 @@ class Resizer final : public prometheus::Collectable {
     Wanted wanted = Wanted::kNothing;
     std::string_view refused;  ///< why that cannot be written, of a fixed set; "" = it can
     std::optional<Doubt> doubt;
+    /// When to look for the revision that was written last, unless the watch has shown it.
+    std::optional<TimePoint> unshown;
+    int written = 0;  ///< the last revision that the API server took; no other gets its number
   };
 
   void follow();
@@ -129,6 +134,9 @@ class Resizer final : public prometheus::Collectable {
   Result<void> try_to_write(Case& its);
   void settle(Case& its);
   void end_doubt(Case& its, bool applied);
+  void cancel(const std::string& uid);
+  void look_for_revision(Case& its);
+  [[nodiscard]] bool has_revision(const kube::Pod& pod, const model::Ledger::Entry& entry) const;
   void put_off(Case& its);
   void count(ResizeOutcome outcome);
   [[nodiscard]] bool may_write() const;

@@ -190,7 +190,16 @@ Result<CommandResult> Commands::pods() {
   if (!read) return read.error();
   const auto ns = options_.all_namespaces ? Result<std::string>("") : namespace_of_pods();
   if (!ns) return ns.error();
-  const auto lines = pod_lines(**read, *ns);
+  auto lines = pod_lines(**read, *ns);
+  const auto extender = running_extender();
+  if (!extender) return extender.error();
+  if (*extender) {
+    const auto asked =
+        ask_about_resizes(lines, [&](const std::string& of_ns, const std::string& name) {
+          return explain_page(**extender, of_ns, name);
+        });
+    if (!asked) return asked.error();
+  }
   if (for_programs(options_.output)) return document(options_.output, pods_json(lines));
   if (lines.empty()) {
     const std::string where = ns->empty() ? "any namespace" : "namespace " + *ns;

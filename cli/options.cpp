@@ -53,8 +53,8 @@ void add_connection(CLI::App& parser, Options& options) {
 
 void add_extender(CLI::App& parser, Options& options) {
   add(parser, "--extender", options.extender.url, "URL",
-      "For top and explain: ask this extender, which also knows its reservations; its URL, or "
-      "`proxy` to reach its Service through the API server");
+      "For top, explain and pods: ask this extender, which also knows its reservations, and which "
+      "resizes it cannot write; its URL, or `proxy` to reach its Service through the API server");
   add(parser, "--extender-ca", options.extender.ca_file, "FILE",
       "The CA of the extender's certificate, PEM");
   parser.add_flag(

@@ -1,6 +1,7 @@
 #include "cli/pods.hpp"
 
 #include "base/json.hpp"
+#include "cli/explain_view.hpp"
 #include "cli/format.hpp"
 #include "cli/table.hpp"
 #include "cluster/agent_words.hpp"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace tangram::cli {
 
@@ -62,6 +64,22 @@ std::vector<PodLine> pod_lines(const Cluster& cluster, const std::string& ns) {
     if (ns.empty() || gpu.pod.ns == ns) lines.push_back(line_of(gpu, cluster));
   }
   return lines;
+}
+
+Result<void> ask_about_resizes(std::vector<PodLine>& pods, const ExplainPod& explain) {
+  for (PodLine& pod : pods) {
+    if (pod.resize != to_string(cluster::ResizeState::kProposed) &&
+        pod.resize != to_string(cluster::ResizeState::kInProgress)) {
+      continue;
+    }
+    auto text = explain(pod.ns, pod.name);
+    if (!text && text.error().code == Errc::kNotFound) continue;
+    if (!text) return text.error();
+    auto view = read_explain_view(std::move(*text));
+    if (!view) return view.error();
+    pod.resize = std::move(view->resize_state);
+  }
+  return {};
 }
 
 std::string draw_pods(const Screen& screen, const std::vector<PodLine>& pods,

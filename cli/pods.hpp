@@ -1,8 +1,10 @@
 #pragma once
 
+#include "base/result.hpp"
 #include "cli/cluster.hpp"
 #include "cli/screen.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,14 @@ struct PodLine {
 
 /// @param ns  empty = of all namespaces
 [[nodiscard]] std::vector<PodLine> pod_lines(const Cluster& cluster, const std::string& ns);
+
+/// The page /api/v1/explain of a pod.
+using ExplainPod =
+    std::function<Result<std::string>(const std::string& ns, const std::string& pod)>;
+/// Asks the extender about the resizes that the API server's objects show as proposed or in
+/// progress: only the extender knows whether it can write what they need.
+/// @returns the extender's error, unless it knows no such pod
+Result<void> ask_about_resizes(std::vector<PodLine>& pods, const ExplainPod& explain);
 
 struct PodListStyle {
   bool namespaces = false;  ///< a column for them

@@ -214,6 +214,9 @@ std::string sentence_of(model::ResizeRefusal why) {
     case model::ResizeRefusal::kOtherGrant:
       return "the grant on the pod is no revision of the one that its containers were started by; "
              "create the pod again with the new request";
+    case model::ResizeRefusal::kUnknown:
+      return "the node's agent refuses it for a reason that only a newer version knows; the pod's "
+             "event ResizeRefused says it";
   }
   return "";
 }
@@ -246,9 +249,7 @@ ResizeProgress progress_of(const kube::Pod& pod, const model::Grant& grant,
   if (!model::same_shape(request, grant.containers)) {
     return {ResizeState::kInfeasible, "the pod requests other containers or cards than it has"};
   }
-  if (grant.former_refused &&
-      !model::asks_other_amounts(request, model::taken_back(grant.containers), grant.max_burst,
-                                 &node)) {
+  if (model::asks_what_was_refused(request, grant, node)) {
     return {ResizeState::kInfeasible, sentence_of(model::ResizeRefusal::kCannotChange)};
   }
   if (model::asks_other_amounts(request, grant.containers, grant.max_burst, &node)) {

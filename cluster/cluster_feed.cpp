@@ -292,11 +292,11 @@ bool is_settled(model::Ledger& ledger, const model::Allocation& allocation) {
 }  // namespace
 
 /// @param now   counts
-/// @param held  what the watch has shown before
+/// @param held  what the watch has shown before, or the API server took as the pod was bound
 bool PodFeed::replaces(const Shown& now, const model::Ledger::Entry& held) {
   const model::Allocation& before = shown_before(held);
   const int later = now.allocation->revision - before.revision;
-  if (!held.observed) return later >= 0;
+  if (!held.observed && held.issued_at.empty()) return later >= 0;
   if (now.is_signed) return later >= 0;
   return later > 0 && !held.is_signed && now.issued_at == held.issued_at &&
          same_cards(*now.allocation, before);

@@ -210,8 +210,11 @@ void write_resize(Writer& out, const Allocation& allocation, const model::Cluste
   const NodeState* const node = cluster.find(allocation.node);
   if (node == nullptr) return;
   const auto pod = pods.find_resizable(allocation.pod_uid);
-  const auto resize = resize_of(allocation, pod.get(), *node);
+  auto resize = resize_of(allocation, pod.get(), *node);
   if (!resize) return;
+  if (const auto refused = pods.refused_resize(allocation.pod_uid); !refused.empty()) {
+    resize = Resize{ResizeState::kInfeasible, refused};
+  }
   out.key("resize").begin_object().member("state", to_string(resize->state));
   out.member("reason", resize->reason).end_object();
 }

@@ -97,6 +97,7 @@ PodTable::Records::iterator PodTable::erase(Records::iterator entry) {
   if (const auto noted = card_notes_.find(entry->first); noted != card_notes_.end()) {
     card_notes_.erase(noted);
   }
+  refused_resizes_.erase(entry->first);
   return records_.erase(entry);
 }
 
@@ -228,6 +229,21 @@ void PodTable::forget_resizable(const ResizablePodPtr& pod) {
   if (entry == records_.end() || entry->second.resizable != pod) return;
   entry->second.resizable = nullptr;
   place(resizable_, *entry, false);
+}
+
+void PodTable::set_refused_resize(std::string_view uid, std::string_view why) {
+  const std::scoped_lock lock(mutex_);
+  if (why.empty()) {
+    refused_resizes_.erase(std::string(uid));
+  } else if (records_.contains(uid)) {
+    refused_resizes_.insert_or_assign(std::string(uid), why);
+  }
+}
+
+std::string_view PodTable::refused_resize(std::string_view uid) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = refused_resizes_.find(uid);
+  return found == refused_resizes_.end() ? std::string_view() : found->second;
 }
 
 std::vector<ResizablePodPtr> PodTable::resizable() const {

@@ -70,6 +70,10 @@ class PodTable {
   std::vector<std::string> retain(const std::function<bool(const std::string& uid)>& keep);
   [[nodiscard]] bool contains(std::string_view uid) const;
 
+  /// The extender cannot write what the pod's resize needs, and this is why, of static storage; ""
+  /// = it can. Counts until the pod is gone.
+  void set_refused_resize(std::string_view uid, std::string_view why);
+
   /// The pod turned out to have what it requests. Nothing happens if it has changed since.
   void forget_resizable(const ResizablePodPtr& pod);
 
@@ -99,6 +103,8 @@ class PodTable {
   [[nodiscard]] std::vector<ResizablePodPtr> resizable() const;  ///< by UID
   /// @returns null if it is not one of resizable()
   [[nodiscard]] ResizablePodPtr find_resizable(std::string_view uid) const;
+  /// As of set_refused_resize(); "" = nothing is known to hinder it.
+  [[nodiscard]] std::string_view refused_resize(std::string_view uid) const;
   /// kube-scheduler has had an answer about it from this replica, and it has no node yet.
   [[nodiscard]] bool was_asked(std::string_view uid) const;
   /// The pod is one of unstarted().
@@ -141,6 +147,7 @@ class PodTable {
   Index unrecorded_;  ///< without put() so far; includes the unseen ones
   std::map<std::string, const Entry*, std::less<>> by_name_;  ///< pending, by "ns/name"
   NotedPods card_notes_;                                      ///< found by examine_cards()
+  std::map<std::string, std::string_view, std::less<>> refused_resizes_;  ///< of records_
   std::map<Wait, std::int64_t> waits_;
   std::map<std::string, std::int64_t> grant_keys_;
 };

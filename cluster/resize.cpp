@@ -36,6 +36,9 @@ constexpr std::string_view kByMps =
 constexpr std::string_view kCannotChange =
     "its node cannot change the limits of a running container; delete the pod, and create it with "
     "the new request";
+constexpr std::string_view kUnknownRefusal =
+    "its node's agent refuses it for a reason that only a newer version knows; the pod's event "
+    "ResizeRefused says it";
 constexpr std::string_view kOtherGrant =
     "its node's agent does not take its grant for a revision of the one that its containers were "
     "started by: somebody has changed it, or its key is not known there; delete the pod, and "
@@ -91,6 +94,8 @@ Resize unsettled(const Allocation& allocation, const NodeState& node) {
       return {ResizeState::kInfeasible, kCannotChange};
     case model::ResizeRefusal::kOtherGrant:
       return {ResizeState::kInfeasible, kOtherGrant};
+    case model::ResizeRefusal::kUnknown:
+      return {ResizeState::kInfeasible, kUnknownRefusal};
   }
   return {ResizeState::kInProgress, kAgentsTurn};
 }
@@ -144,14 +149,6 @@ std::optional<Resize> asked_of(const Allocation& allocation, const model::GpuReq
   return std::nullopt;
 }
 
-/// Does the pod still request what was taken back for good?
-bool asks_what_was_refused(const Allocation& allocation, const model::GpuRequest& request,
-                           const NodeState& node) {
-  return allocation.former_refused && has_shape_of(request, allocation) &&
-         !asks_other_amounts(request, model::taken_back(allocation.containers),
-                             allocation.max_burst, &node);
-}
-
 /// Of the pod's next revision. The agent may have refused another one of that number.
 int next_number(const Allocation& allocation, const NodeState& node) {
   const auto* answer = answer_of(*node.inventory, allocation.pod_uid);
@@ -172,8 +169,10 @@ ResizablePodPtr resizable(const kube::Pod& pod, const Result<PodPlan>& plan,
   // counts.
   const bool is_known = held != nullptr && !held->containers.empty() && !held->by_start;
   if (!is_granted && !is_known) return nullptr;
-  const bool is_held = is_granted && (held == nullptr || held->revision == shown.revision);
-  if (is_held && plan && node != nullptr && has_all_it_requests(shown, plan->demand.gpu, *node)) {
+  const bool counts =
+      is_granted &&
+      (!is_known || (held->revision == shown.revision && held->containers == shown.containers));
+  if (counts && plan && node != nullptr && has_all_it_requests(shown, plan->demand.gpu, *node)) {
     return nullptr;
   }
   return std::make_shared<ResizablePod>(
@@ -210,7 +209,7 @@ std::optional<Resize> resize_of(const Allocation& allocation, const ResizablePod
   if (allocation.containers.empty()) return std::nullopt;
   const model::GpuRequest* const request =
       pod != nullptr && pod->request ? &*pod->request : nullptr;
-  if (request != nullptr && asks_what_was_refused(allocation, *request, node)) {
+  if (request != nullptr && model::asks_what_was_refused(*request, allocation, node)) {
     return Resize{ResizeState::kInfeasible, kCannotChange};
   }
   const bool settled = is_settled(*node.inventory, allocation);

@@ -159,7 +159,7 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
       denials_(parts.clock),
       binder_(binder_parts(),
               {.api_timeout = config.bind.timeout, .assume_ttl = config.scheduler.assume_ttl}),
-      admission_(admission_settings(config), parts.clock,
+      admission_(admission_settings(config, check_), parts.clock,
                  [this](const AdmissionService::Done& done) { admission_metrics_.count(done); }),
       verbs_(verb_parts(), {.short_list = static_cast<std::size_t>(config.scheduler.short_list),
                             .hold_ttl = config.scheduler.hold_ttl,

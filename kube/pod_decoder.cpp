@@ -384,6 +384,7 @@ class PodDecoder {
   void complete_manifest() {
     manifest_->ns = pod_.ns;
     manifest_->name = pod_.name;
+    manifest_->uid = pod_.uid;
     if (pod_.name.empty() && !generate_name_.empty()) manifest_->name = generate_name_ + "*";
     if (scheduling_) manifest_->labels = pod_.labels;
     manifest_->node = pod_.node;

@@ -83,6 +83,7 @@ struct AnnotationCount {
 struct PodManifest {
   std::string ns;    ///< as in the object, which may leave it out
   std::string name;  ///< or generateName with a star
+  std::string uid;   ///< of one that is stored; of a new one whatever its author wrote
   StringMap annotations;
   StringMap labels;
   std::string scheduler_name;

@@ -169,12 +169,17 @@ void Ledger::expedite(std::string_view pod_uid) {
   set_deadline(found->second, clock_->now());
 }
 
-Result<void> Ledger::confirm(std::string_view pod_uid) {
+Result<void> Ledger::confirm(std::string_view pod_uid, bool is_signed, std::string issued_at) {
   const auto found = entries_.find(pod_uid);
   if (found == entries_.end() || found->second.phase == Phase::kReserved) {
     return fail(Errc::kNotFound, "pod " + std::string(pod_uid) + " has no allocation any more");
   }
-  set_phase(found->second, Phase::kConfirmed);
+  Entry& entry = found->second;
+  set_phase(entry, Phase::kConfirmed);
+  if (!entry.observed && !issued_at.empty()) {
+    entry.is_signed = is_signed;
+    entry.issued_at = std::move(issued_at);
+  }
   return {};
 }
 

@@ -86,8 +86,12 @@ class Ledger {
   void expedite(std::string_view pod_uid);
 
   /// The API server said that the pod is bound.
+  /// @param is_signed, issued_at  as the entry's, of the grant that it took; "" = not known. What
+  /// the
+  ///                              watch has shown stays
   /// @returns kNotFound if the pod has no allocation: it ended meanwhile, and stays ended
-  Result<void> confirm(std::string_view pod_uid);
+  Result<void> confirm(std::string_view pod_uid, bool is_signed = false,
+                       std::string issued_at = {});
 
   /// The watch shows the pod bound with this allocation. Safe to repeat.
   /// @param is_signed, issued_at  as the entry's; kept for find()
@@ -146,7 +150,7 @@ class Ledger {
     TimePoint deadline{};    ///< unless observed
     std::chrono::milliseconds ttl{};
     AllocationPtr former = {};   ///< of a resize that the watch has not shown; else null
-    std::string issued_at = {};  ///< of the grant that counts; "" = the watch has shown none
+    std::string issued_at = {};  ///< of the grant that counts; "" = none, or not known yet
   };
   /// @returns null if the pod has no allocation; valid until the next change
   [[nodiscard]] const Entry* find(std::string_view pod_uid) const;

@@ -1,6 +1,5 @@
 #include "model/resizes.hpp"
 
-#include "base/quote.hpp"
 #include "model/amounts_codec.hpp"
 #include "model/codec.hpp"
 #include "model/request.hpp"
@@ -15,12 +14,8 @@ namespace {
 constexpr int kVersion = 1;
 
 ResizeRefusal read_refusal(json::Reader& in) {
-  const std::string_view text = in.string();
-  const auto name = std::ranges::find(kResizeRefusalNames, text);
-  if (name == kResizeRefusalNames.end()) {
-    in.fail(quote(text) + " is not a reason of a refusal");
-    return {};
-  }
+  const auto name = std::ranges::find(kResizeRefusalNames, in.string());
+  if (name == kResizeRefusalNames.end()) return ResizeRefusal::kUnknown;
   return static_cast<ResizeRefusal>(name - kResizeRefusalNames.begin());
 }
 
@@ -81,12 +76,15 @@ void write_held(json::Writer& out, const HeldAmounts& held) {
 
 }  // namespace
 
-void keep_to_size(ResizeAnswers& answers) {
+void keep_to_size(ResizeAnswers& answers, const std::set<std::string, std::less<>>& as_granted) {
   std::size_t size = encode_resizes(answers).size();
-  for (auto last = answers.rbegin(); last != answers.rend() && size > kMaxResizesBytes; ++last) {
-    const std::size_t with = encode_resizes({*last}).size();
-    last->second.held.clear();
-    size -= with - encode_resizes({*last}).size();
+  for (const bool first : {true, false}) {
+    for (auto last = answers.rbegin(); last != answers.rend() && size > kMaxResizesBytes; ++last) {
+      if (last->second.held.empty() || as_granted.contains(last->first) != first) continue;
+      const std::size_t with = encode_resizes({*last}).size();
+      last->second.held.clear();
+      size -= with - encode_resizes({*last}).size();
+    }
   }
 }
 

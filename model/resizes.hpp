@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -18,11 +20,14 @@ enum class ResizeRefusal {
   kNoRoom,        ///< the card has no room for it beside other containers
   kCannotChange,  ///< the means that limits the containers cannot change a running process
   kOtherGrant,    ///< it is no revision of what they were started by, or not vouched for as that is
+  kUnknown,       ///< a newer agent's reason; no agent gives it itself
 };
+/// Those that agents give.
 inline constexpr std::array<std::string_view, 4> kResizeRefusalNames{
     "in-use", "no-room", "cannot-change", "other-grant"};
 [[nodiscard]] constexpr std::string_view to_string(ResizeRefusal why) {
-  return kResizeRefusalNames.at(static_cast<std::size_t>(why));
+  return why == ResizeRefusal::kUnknown ? "unknown"
+                                        : kResizeRefusalNames.at(static_cast<std::size_t>(why));
 }
 
 /// The amounts that containers are held to: by the container's name, and by card.
@@ -53,12 +58,13 @@ inline constexpr std::size_t kMaxResizesBytes = 170'000;
 
 /// Leaves out what pods are held to, from the last pod on, while the annotation's text would be
 /// longer than kMaxResizesBytes. Without that, a pod holds what its grant says.
-void keep_to_size(ResizeAnswers& answers);
+/// @param as_granted  pods of which the grant says that, too: theirs is left out first
+void keep_to_size(ResizeAnswers& answers, const std::set<std::string, std::less<>>& as_granted);
 
 [[nodiscard]] std::string encode_resizes(const ResizeAnswers& answers);
-/// @returns kInvalidArgument if it is not JSON, a member is missing or out of range, a reason is
-///          not known, there are too many pods, containers or cards, or the version is newer than
-///          this program knows
+/// A reason that is not known becomes kUnknown: the rest of what a newer agent says counts.
+/// @returns kInvalidArgument if it is not JSON, a member is missing or out of range, there are too
+///          many pods, containers or cards, or the version is newer than this program knows
 Result<ResizeAnswers> decode_resizes(std::string text);
 
 }  // namespace tangram::model

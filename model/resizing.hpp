@@ -43,4 +43,13 @@ namespace tangram::model {
 /// The parts of the next revision that takes one back: the former amounts.
 [[nodiscard]] std::vector<ContainerGrant> taken_back(std::vector<ContainerGrant> granted);
 
+/// Does the pod still request what was taken back for good?
+/// @param granted  a Grant or an Allocation
+template <class Granted>
+[[nodiscard]] bool asks_what_was_refused(const GpuRequest& request, const Granted& granted,
+                                         const NodeState& node) {
+  return granted.former_refused && same_shape(request, granted.containers) &&
+         !asks_other_amounts(request, taken_back(granted.containers), granted.max_burst, &node);
+}
+
 }  // namespace tangram::model

@@ -2,10 +2,12 @@
 
 #include "base/quote.hpp"
 #include "extender/admission/pod_request.hpp"
+#include "model/annotations.hpp"
 #include "model/grant.hpp"
 #include "model/request_texts.hpp"
 #include "model/resize_keys.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace tangram::extender {
@@ -17,6 +19,44 @@ constexpr std::string_view kOneRecord =
 
 bool equal(const std::string* a, const std::string* b) {
   return a == nullptr || b == nullptr ? a == b : *a == *b;
+}
+
+bool is_of(const model::Grant& grant, const kube::PodManifest& pod) {
+  return grant.pod_uid == pod.uid && grant.node == pod.node;
+}
+
+/// @returns nothing if it is no grant of this pod and node
+std::optional<model::Grant> grant_of(const kube::PodManifest& pod, const std::string& text) {
+  auto grant = model::decode_grant(text);
+  if (!grant || !is_of(*grant, pod)) return std::nullopt;
+  return std::move(*grant);
+}
+
+bool is_vouched(const std::string& text, const model::SignatureCheck& check) {
+  return check && model::is_known_key(check(text).key);
+}
+
+/// Is the later one vouched for weaker than the earlier one? Then no agent takes it.
+bool weakens(const std::string& later, const std::string& earlier,
+             const model::SignatureCheck& check) {
+  return is_vouched(earlier, check) && !is_vouched(later, check);
+}
+
+bool has_slot(const kube::PodManifest& pod, const std::string& container) {
+  return std::ranges::any_of(pod.containers, [&](const kube::ContainerManifest& each) {
+    return each.name == container && each.quantity(model::kSlotResource) != nullptr;
+  });
+}
+
+/// Why the grant cannot take the place of what is no earlier one; "" = it can.
+std::string no_repair(const model::Grant& grant, const kube::PodManifest& pod) {
+  if (grant.revision == 0) return "the extender repairs a grant by a revision of it";
+  for (const model::ContainerGrant& container : grant.containers) {
+    if (has_slot(pod, container.container)) continue;
+    return "the extender repairs only grants of containers with a slot, which " +
+           quote(container.container) + " is not";
+  }
+  return "";
 }
 
 std::string shown(const std::string* value) { return value != nullptr ? quote(*value) : "nothing"; }
@@ -53,23 +93,35 @@ std::optional<std::string> tangram_annotation_of_binding(const kube::StringMap& 
 }
 
 std::optional<std::string> no_revision(const kube::PodManifest& pod,
-                                       const kube::PodManifest& old_pod) {
+                                       const kube::PodManifest& old_pod,
+                                       const model::SignatureCheck& check) {
   const std::string name(model::kGrantAnnotation);
+  const auto wrong = [&](const std::string& what) { return std::optional(name + ": " + what); };
   const std::string* now = kube::find(pod.annotations, model::kGrantAnnotation);
   const std::string* before = kube::find(old_pod.annotations, model::kGrantAnnotation);
-  if (now == nullptr || before == nullptr || old_pod.node.empty()) {
-    return name +
-           ": the extender may only revise the grant of a bound pod, and bind with a new one";
+  if (now == nullptr || old_pod.node.empty()) {
+    return wrong("the extender may only revise the grant of a bound pod, and bind with a new one");
   }
   kube::PodManifest revised = old_pod;
   revised.annotations.insert_or_assign(name, *now);
-  if (revised != pod) return name + ": the extender may change nothing else of a pod";
+  if (revised != pod) return wrong("the extender may change nothing else of a pod");
   const auto later = model::decode_grant(*now);
-  if (!later) return name + ": " + later.error().message;
-  const auto earlier = model::decode_grant(*before);
-  if (!earlier) return name + ": the one that is replaced: " + earlier.error().message;
-  if (model::revises(*later, *earlier)) return std::nullopt;
-  return name + ": is no later revision of the grant that it replaces";
+  if (!later) return wrong(later.error().message);
+  if (!is_of(*later, pod)) return wrong("is a grant of another pod or node");
+  const auto earlier = before == nullptr ? std::nullopt : grant_of(old_pod, *before);
+  if (earlier) {
+    if (model::revises(*later, *earlier) && !weakens(*now, *before, check)) return std::nullopt;
+    if (is_vouched(*before, check)) {
+      return wrong(
+          "is no later revision of the signed grant that it replaces, or is not signed by a known "
+          "key");
+    }
+    if (later->revision <= earlier->revision) {
+      return wrong("is no later revision than the grant that it replaces");
+    }
+  }
+  const std::string why = no_repair(*later, pod);
+  return why.empty() ? std::nullopt : wrong(why);
 }
 
 ChangedRequests changed_requests(const kube::PodManifest& pod, const kube::PodManifest& old_pod) {

@@ -129,6 +129,7 @@ Result<void> read_pods(json::Reader& in, const Head& head, AdmissionRequest& req
     pod->ns = head.ns;
     if (pod->name.empty()) pod->name = head.name;
     if (pod->name.size() > kLongestName + 1) too_long(in, "metadata.name");
+    if (pod->uid.size() > kLongestName) too_long(in, "metadata.uid");
   };
   const auto object = [&](json::Reader&) { read(request.pod); };
   const auto old_object = [&](json::Reader&) {

@@ -123,7 +123,7 @@ AdmissionResponse check_change(const AdmissionRequest& request, const AdmissionS
     if (each->more_annotations.entries > 0) return refuse(pod.name, too_large(*each));
   }
   if (request.user == settings.extender_user) {
-    const auto wrong = no_revision(pod, old_pod);
+    const auto wrong = no_revision(pod, old_pod, settings.check);
     return wrong ? refuse(pod.name, *wrong, Why::kForbidden) : AdmissionResponse{};
   }
   if (const auto grant = grant_changed(pod, old_pod)) {

@@ -19,9 +19,9 @@ struct Checks {
 /// Checks what the API server submits:
 ///
 ///     a new pod        the request can be read, and the pod has what mutate() gives it; no grant
-///     a changed pod    the grant stays as it was, unless the extender revises it, which changes
-///                      nothing else; a changed request is checked like a new pod's; once the pod
-///                      is bound, it may ask for other amounts of the same cards
+///     a changed pod    the grant stays as it was, unless the extender revises or repairs it, which
+///                      changes nothing else; a changed request is checked like a new pod's; once
+///                      the pod is bound, it may ask for other amounts of the same cards
 ///     a new ephemeral container   does not show itself cards
 ///     a Binding        carries nothing of Tangram's, unless the extender made it
 ///

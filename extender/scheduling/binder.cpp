@@ -179,10 +179,10 @@ Result<model::Allocation> Binder::assume(const BindArgs& args, const kube::Pod& 
   });
 }
 
-std::string Binder::grant_text(const model::Allocation& allocation) const {
+std::string Binder::grant_text(const model::Allocation& allocation, std::string issued_at) const {
   return model::encode_signed({.pod_uid = allocation.pod_uid,
                                .node = allocation.node,
-                               .issued_at = rfc3339(parts_.clock.wall()),
+                               .issued_at = std::move(issued_at),
                                .max_burst = allocation.max_burst,
                                .isolation = allocation.isolation,
                                .containers = allocation.containers,
@@ -201,11 +201,17 @@ Binder::BindResult Binder::send(const BindArgs& args, TimePoint deadline,
   }
   kube::Binding binding{
       .ns = args.ns, .name = args.name, .uid = args.uid, .node = args.node, .annotations = {}};
+  std::string issued_at;
+  bool is_signed = false;
   if (!allocation.containers.empty()) {
-    binding.annotations.emplace(model::kGrantAnnotation, grant_text(allocation));
+    issued_at = rfc3339(parts_.clock.wall());
+    std::string text = grant_text(allocation, issued_at);
+    const model::SignatureCheck& check = *parts_.check;
+    is_signed = check && model::is_known_key(check(text).key);
+    binding.annotations.emplace(model::kGrantAnnotation, std::move(text));
   }
   const auto bound = kube::bind_pod(parts_.api, binding, timeout);
-  if (bound) return confirmed(args);
+  if (bound) return confirmed(args, is_signed, std::move(issued_at));
   const Errc code = bound.error().code;
   // A conflict: the pod is bound, perhaps by an earlier bind of ours.
   if (code == Errc::kTimeout || code == Errc::kConflict) {
@@ -226,10 +232,12 @@ void Binder::give_up(const BindArgs& args, UnknownUntil before) {
   });
 }
 
-Binder::BindResult Binder::confirmed(const BindArgs& args) {
+Binder::BindResult Binder::confirmed(const BindArgs& args, bool is_signed, std::string issued_at) {
   parts_.offers.forget(args.uid);
   // Not there any more: the pod ended while the answer was on its way. It was bound all the same.
-  parts_.ledger.apply([&](model::Ledger& ledger) { return ledger.confirm(args.uid).has_value(); });
+  parts_.ledger.apply([&](model::Ledger& ledger) {
+    return ledger.confirm(args.uid, is_signed, std::move(issued_at)).has_value();
+  });
   return {BindOutcome::kBound, ""};
 }
 
@@ -244,10 +252,11 @@ Binder::BindResult Binder::check_bind(const BindArgs& args, TimePoint deadline,
   const auto pod = read_outcome(args, deadline);
   const bool gone = pod ? pod->uid != args.uid : pod.error().code == Errc::kNotFound;
   if (pod && !gone && pod->node == args.node) {
-    const model::Allocation recorded = cluster::recorded_allocation(*pod, *parts_.check).allocation;
-    if (recorded.isolation == allocation.isolation &&
-        recorded.containers == allocation.containers) {
-      return confirmed(args);
+    auto recorded = cluster::recorded_allocation(*pod, *parts_.check);
+    if (recorded.allocation.isolation == allocation.isolation &&
+        recorded.allocation.containers == allocation.containers) {
+      return confirmed(args, model::is_known_key(recorded.grant_key),
+                       std::move(recorded.issued_at));
     }
   }
   const bool decided = gone || (pod && (!pod->node.empty() || error.code == Errc::kConflict));

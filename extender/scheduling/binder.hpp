@@ -90,13 +90,15 @@ class Binder {
                                                  const policies::Policy& policy);
   BindResult bind_again(const BindArgs& args, TimePoint deadline,
                         const model::Ledger::Entry& entry);
-  [[nodiscard]] std::string grant_text(const model::Allocation& allocation) const;
+  [[nodiscard]] std::string grant_text(const model::Allocation& allocation,
+                                       std::string issued_at) const;
   /// Until when an earlier write of the same may still take effect; nothing = none was sent.
   using UnknownUntil = std::optional<TimePoint>;
   BindResult send(const BindArgs& args, TimePoint deadline, const model::Allocation& allocation,
                   UnknownUntil before);
   void give_up(const BindArgs& args, UnknownUntil before);
-  BindResult confirmed(const BindArgs& args);
+  /// @param issued_at  of the grant that the API server took; "" = it has none
+  BindResult confirmed(const BindArgs& args, bool is_signed, std::string issued_at);
   BindResult check_bind(const BindArgs& args, TimePoint deadline,
                         const model::Allocation& allocation, const Error& error);
   [[nodiscard]] Result<kube::Pod> read_outcome(const BindArgs& args, TimePoint deadline);

@@ -3,6 +3,7 @@
 #include "base/metric_family.hpp"
 #include "base/sleeper.hpp"
 #include "cluster/allocations.hpp"
+#include "extender/scheduling/grant_on_pod.hpp"
 #include "extender/scheduling/pod_view.hpp"
 #include "model/annotations.hpp"
 #include "model/grant.hpp"
@@ -29,19 +30,20 @@ constexpr milliseconds kMaxBackoff{30'000};
 constexpr seconds kAfterTakingBack{10};
 /// An API server works on a request for 60 s at most.
 constexpr seconds kLateWrite{70};
+/// Before a revision is looked for that the API server took and the watch, which takes a second,
+/// has not shown. An agent that has seen it publishes within 35 s what its containers are held to,
+/// or tries twice in this time. That counts even if the revision is gone.
+constexpr seconds kUnshown{70};
 
 constexpr std::string_view kNoMoreRevisions =
     "somebody has given its grant the last revision that there is; delete the pod, and create it "
     "with the new request";
+constexpr std::string_view kRejected =
+    "the API server does not let the extender write the pod's next grant: an admission webhook or "
+    "policy rejects it, or the extender lacks a right; its log says which, and it tries again";
 constexpr std::string_view kNotSigned =
     "the pod's grant is signed, and this extender has no known key to sign the next one; see "
     "docs/signing.md";
-
-/// Does a key vouch for what stands on the pod, if one did for what the ledger has?
-bool is_vouched(const cluster::Recorded& recorded, const model::Ledger::Entry& entry) {
-  return !recorded.allocation.by_start &&
-         (!entry.is_signed || model::is_known_key(recorded.grant_key));
-}
 
 }  // namespace
 
@@ -80,14 +82,18 @@ void Resizer::follow() {
     uids.insert(pod->pod.uid);
     const auto [found, is_new] = cases_.try_emplace(pod->pod.uid);
     Case& its = found->second;
-    if (its.pod == pod) continue;
-    if (is_new || its.pod->request != pod->request) {
+    const auto before = std::exchange(its.pod, pod);
+    if (before == pod) continue;
+    if (is_new || before->request != pod->request) {
       its.since = its.next_try = now;
       its.backoff = kFirstBackoff;
       its.after_taking_back = kAfterTakingBack;
+      refuse(its, "");
     }
-    its.pod = pod;
     its.version = 0;
+  }
+  for (auto& [uid, its] : cases_) {
+    if (!uids.contains(uid)) refuse(its, "");
   }
   std::erase_if(cases_, [&](const auto& known) {
     return !uids.contains(known.first) && !known.second.doubt;
@@ -100,6 +106,7 @@ void Resizer::advance(Case& its) {
     if (now >= its.next_try) settle(its);
     return;
   }
+  if (its.unshown && now >= *its.unshown) look_for_revision(its);
   const auto cluster = parts_.ledger.snapshot();
   const auto found = cluster->lookup(its.pod->node);
   if (!found) return;
@@ -112,12 +119,21 @@ void Resizer::advance(Case& its) {
   its.resize.reset();
   if (allocation == nullptr || allocation->terminating) return;
   its.resize = state_of(its, *allocation, node);
+  its.wanted = wanted_of(its, *allocation, node);
+  if (its.wanted == Wanted::kNothing) refuse(its, "");
   const auto& request = its.pod->request;
   if (!its.resize && request && cluster::has_all_it_requests(*allocation, *request, node)) {
     return parts_.pods.forget_resizable(its.pod);
   }
-  its.wanted = wanted_of(its, *allocation, node);
   if (its.wanted != Wanted::kNothing && now >= its.next_try) write(its, *allocation, node);
+  if (!its.refused.empty()) its.resize = cluster::Resize{ResizeState::kInfeasible, its.refused};
+}
+
+/// Says that what is wanted cannot be written now. @param why  "" = it can, as far as is known
+void Resizer::refuse(Case& its, std::string_view why) {
+  if (std::exchange(its.refused, why) != why) {
+    parts_.pods.set_refused_resize(its.pod->pod.uid, why);
+  }
 }
 
 Resizer::Wanted Resizer::wanted_of(const Case& its, const model::Allocation& allocation,
@@ -178,22 +194,24 @@ void Resizer::write(Case& its, const model::Allocation& allocation, const model:
   const cluster::PodName& name = its.pod->pod;
   const auto entry = find_entry(name.uid);
   // The watch has not shown the grant yet, or the revision that was written last.
+  if (entry && entry->former && !its.unshown) its.unshown = parts_.clock.now() + kUnshown;
   if (!entry || entry->issued_at.empty() || entry->former) return;
   const auto pod = kube::read_pod(parts_.api, name.ns, name.name, settings_.api_timeout);
   if (!pod || pod->uid != name.uid || pod->deleting || pod->finished) return put_off(its);
   const auto plan = parts_.policies.plan(*pod);
   const auto recorded = cluster::recorded_allocation(*pod, *parts_.check);
   // Whatever else stands there was not written by an extender, and is replaced.
-  const bool is_ours = recorded.issued_at == entry->issued_at && is_vouched(recorded, *entry) &&
-                       cluster::same_cards(recorded.allocation, allocation);
-  const bool behind = is_ours && recorded.allocation.revision > allocation.revision;
-  const bool stands = is_ours && recorded.allocation.revision == allocation.revision &&
+  const bool ours = is_ours(recorded, *entry);
+  const bool behind = ours && recorded.allocation.revision > allocation.revision;
+  const bool stands = ours && recorded.allocation.revision == allocation.revision &&
                       recorded.allocation.containers == allocation.containers;
   const auto requested = plan ? std::optional(plan->demand.gpu) : std::nullopt;
   if (requested != its.pod->request || behind || (its.wanted == Wanted::kRepeated && stands)) {
     return put_off(its);
   }
-  const bool written = send(its, *pod, *entry, revision_for(its, allocation, node));
+  model::Allocation next = revision_for(its, allocation, node);
+  next.revision = std::max({next.revision, 1 + revision_on(*pod), 1 + its.written});
+  const bool written = send(its, *pod, *entry, next);
   if (written && its.wanted == Wanted::kFormer) {
     its.next_try = parts_.clock.now() + its.after_taking_back;
     its.after_taking_back = std::min(its.after_taking_back * 2, kMaxBackoff);
@@ -211,7 +229,7 @@ model::Allocation Resizer::revision_for(const Case& its, const model::Allocation
 bool Resizer::send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& entry,
                    const model::Allocation& next) {
   if (next.revision > model::Grant::kMaxRevision) {
-    its.resize = cluster::Resize{ResizeState::kInfeasible, kNoMoreRevisions};
+    refuse(its, kNoMoreRevisions);
     put_off(its);
     return false;
   }
@@ -227,7 +245,7 @@ bool Resizer::send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& 
                                                 *parts_.sign);
   const model::SignatureCheck& check = *parts_.check;
   if (entry.is_signed && !model::is_known_key(check(text).key)) {
-    its.resize = cluster::Resize{ResizeState::kInfeasible, kNotSigned};
+    refuse(its, kNotSigned);
     put_off(its);
     return false;
   }
@@ -244,7 +262,8 @@ bool Resizer::send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& 
                                .uid = pod.uid,
                                .resource_version = pod.resource_version,
                                .annotation = std::string(model::kGrantAnnotation),
-                               .value = text}};
+                               .value = text},
+                    .revision = next.revision};
   ++doubts_;
   const auto written = try_to_write(its);
   if (written || written.error().code != Errc::kTimeout) end_doubt(its, written.has_value());
@@ -254,15 +273,20 @@ bool Resizer::send(Case& its, const kube::Pod& pod, const model::Ledger::Entry& 
 /// Sends the write that is in doubt, perhaps again.
 /// @returns why it was not applied; kTimeout = it may have been
 Result<void> Resizer::try_to_write(Case& its) {
-  its.doubt->sent = parts_.clock.now();
+  const TimePoint before = std::exchange(its.doubt->sent, parts_.clock.now());
   auto written = kube::annotate_pod(parts_.api, its.doubt->change, settings_.api_timeout);
   if (written) {
     count(ResizeOutcome::kWritten);
     its.backoff = kFirstBackoff;
+    refuse(its, "");
     return written;
   }
-  spdlog::info("{}", written.error().message);
-  count(written.error().code == Errc::kTimeout ? ResizeOutcome::kUnknown : ResizeOutcome::kRefused);
+  const Errc code = written.error().code;
+  if (code != Errc::kTimeout) its.doubt->sent = before;  // nothing of this one comes
+  const bool is_new = code == Errc::kInvalidArgument && its.refused != kRejected;
+  spdlog::log(is_new ? spdlog::level::warn : spdlog::level::info, "{}", written.error().message);
+  count(code == Errc::kTimeout ? ResizeOutcome::kUnknown : ResizeOutcome::kRefused);
+  if (code == Errc::kInvalidArgument) refuse(its, kRejected);
   put_off(its);
   return written;
 }
@@ -280,10 +304,10 @@ void Resizer::settle(Case& its) {
     const auto grant = pod->annotations.find(model::kGrantKey);
     return end_doubt(its, grant != pod->annotations.end() && grant->second == change.value);
   }
-  if (may_write()) {
-    if (try_to_write(its)) end_doubt(its, true);
-  } else if (parts_.clock.now() - its.doubt->sent > kLateWrite) {
+  if (parts_.clock.now() - its.doubt->sent > kLateWrite) {
     end_doubt(its, false);
+  } else if (may_write()) {
+    if (try_to_write(its)) end_doubt(its, true);
   } else {
     put_off(its);
   }
@@ -291,12 +315,41 @@ void Resizer::settle(Case& its) {
 
 /// @param applied  the watch will show it
 void Resizer::end_doubt(Case& its, bool applied) {
-  if (!applied) {
-    parts_.ledger.apply(
-        [&](model::Ledger& ledger) { ledger.cancel_resize(its.doubt->change.uid); });
+  if (applied) {
+    its.written = its.doubt->revision;
+    its.unshown = parts_.clock.now() + kUnshown;
+  } else {
+    cancel(its.pod->pod.uid);
   }
   its.doubt.reset();
   --doubts_;
+}
+
+void Resizer::cancel(const std::string& uid) {
+  parts_.ledger.apply([&](model::Ledger& ledger) { ledger.cancel_resize(uid); });
+}
+
+/// The watch has not shown a revision that the API server took: somebody may have written over it
+/// at once. Then its room would stay taken, and no other revision would be written.
+void Resizer::look_for_revision(Case& its) {
+  const cluster::PodName& name = its.pod->pod;
+  its.unshown.reset();
+  const auto entry = find_entry(name.uid);
+  if (!entry || !entry->former) return;
+  const auto pod = kube::read_pod(parts_.api, name.ns, name.name, settings_.api_timeout);
+  const bool unknown = !pod && pod.error().code != Errc::kNotFound;
+  if (unknown || (pod && pod->uid == name.uid && has_revision(*pod, *entry))) {
+    its.unshown = parts_.clock.now() + kUnshown;
+  } else {
+    spdlog::warn("pod {}/{} has lost revision {} of its grant: somebody has changed it", name.ns,
+                 name.name, entry->allocation->revision);
+    cancel(name.uid);
+  }
+}
+
+bool Resizer::has_revision(const kube::Pod& pod, const model::Ledger::Entry& entry) const {
+  const auto recorded = cluster::recorded_allocation(pod, *parts_.check);
+  return is_ours(recorded, entry) && recorded.allocation.revision >= entry.allocation->revision;
 }
 
 bool Resizer::finish() {

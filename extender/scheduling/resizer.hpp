@@ -49,7 +49,9 @@ struct ResizerSettings {
 /// Those that wait for room are tried in the order in which their requests came, whenever their
 /// node changes; a smaller one may overtake. Every replica follows them; only the leader writes.
 /// A write whose outcome is not known keeps its room until the pod has changed, is written again,
-/// or the API server cannot come to it any more.
+/// or the API server cannot come to it any more. What the API server took, and the watch does not
+/// show, keeps its room until the pod turns out not to have it. While the API server rejects the
+/// write, the resize is infeasible.
 ///
 /// Threads: look() one at a time; finish() and Collect() from any.
 class Resizer final : public prometheus::Collectable {
@@ -87,7 +89,8 @@ class Resizer final : public prometheus::Collectable {
   /// A write without an answer.
   struct Doubt {
     kube::PodAnnotation change;
-    TimePoint sent{};  ///< last
+    int revision = 0;  ///< of the grant
+    TimePoint sent{};  ///< last, of those that may still be applied
   };
   /// What is to be written next.
   enum class Wanted {
@@ -106,11 +109,16 @@ class Resizer final : public prometheus::Collectable {
     std::optional<cluster::Resize> resize;
     std::optional<cluster::Resize> reported;  ///< by this replica; nothing = it has ended since
     Wanted wanted = Wanted::kNothing;
+    std::string_view refused;  ///< why that cannot be written, of a fixed set; "" = it can
     std::optional<Doubt> doubt;
+    /// When to look for the revision that was written last, unless the watch has shown it.
+    std::optional<TimePoint> unshown;
+    int written = 0;  ///< the last revision that the API server took; no other gets its number
   };
 
   void follow();
   void advance(Case& its);
+  void refuse(Case& its, std::string_view why);
   void report(Case& its) const;
   void write(Case& its, const model::Allocation& allocation, const model::NodeState& node);
   std::optional<cluster::Resize> state_of(Case& its, const model::Allocation& allocation,
@@ -126,6 +134,9 @@ class Resizer final : public prometheus::Collectable {
   Result<void> try_to_write(Case& its);
   void settle(Case& its);
   void end_doubt(Case& its, bool applied);
+  void cancel(const std::string& uid);
+  void look_for_revision(Case& its);
+  [[nodiscard]] bool has_revision(const kube::Pod& pod, const model::Ledger::Entry& entry) const;
   void put_off(Case& its);
   void count(ResizeOutcome outcome);
   [[nodiscard]] bool may_write() const;

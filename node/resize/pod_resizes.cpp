@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,24 @@ std::map<std::string, model::HeldAmounts, std::less<>> held_amounts(
   return held;
 }
 
+/// Does the pod's present grant say what its containers are held to, or have none of them started?
+/// Then an extender that starts now knows it without this.
+bool is_as_granted(const model::HeldAmounts& held, const std::optional<model::Grant>& grant) {
+  if (held.empty()) return true;
+  model::HeldAmounts granted;
+  if (grant) {
+    for (const model::ContainerGrant& container : grant->containers) {
+      for (const model::GrantedCard& card : container.cards) {
+        granted[container.container][card.uuid] = card.amounts();
+      }
+    }
+  }
+  return std::ranges::all_of(held, [&](const auto& container) {
+    const auto found = granted.find(container.first);
+    return found != granted.end() && found->second == container.second;
+  });
+}
+
 CardRequests beyond(const CardRequests& requested, const CardRequests& had) {
   return {.milli = std::max(requested.milli - had.milli, MilliGpu{}),
           .memory = std::max(requested.memory - had.memory, Mebibytes{})};
@@ -92,6 +111,7 @@ PodResizes pod_resizes(const PodSource& pods, const Journal& journal, const Resi
   auto held = held_amounts(claims);
   PodResizes now;
   model::ResizeAnswers not_started;
+  std::set<std::string, std::less<>> as_granted;
   for (const LocalPodPtr& pod : pods.all()) {
     const std::string& uid = pod->pod.uid;
     const int revision = pod->grant ? pod->grant->revision : 0;
@@ -108,10 +128,11 @@ PodResizes pod_resizes(const PodSource& pods, const Journal& journal, const Resi
       answer.why = why->second.why;
     }
     if (applied > 0) now.released = now.released + beyond(pod->requests, amounts[uid]);
+    if (!started || is_as_granted(answer.held, pod->grant)) as_granted.insert(uid);
     (started ? now.answers : not_started).emplace(uid, std::move(answer));
   }
   add_bounded(now.answers, not_started);
-  keep_to_size(now.answers);
+  keep_to_size(now.answers, as_granted);
   return now;
 }
 

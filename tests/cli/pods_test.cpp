@@ -65,6 +65,46 @@ TEST(PodsTest, ShortensUuidsAndSaysWhatIsWrong) {
             "q     -     -              -        -             Pending (RequestInvalid)\n");
 }
 
+/// Lines with these states of resizes, of pods "0", "1" and so on.
+std::vector<PodLine> resizing(const std::vector<std::string>& states) {
+  std::vector<PodLine> lines;
+  for (const std::string& state : states) {
+    lines.push_back({.ns = "ml", .name = std::to_string(lines.size()), .resize = state});
+  }
+  return lines;
+}
+
+TEST(PodsTest, AsksTheExtenderWhetherAResizeCanBeWritten) {
+  auto lines = resizing({"", "Proposed", "InProgress", "Deferred", "Infeasible", "Proposed"});
+  std::vector<std::string> asked;
+  const auto done = ask_about_resizes(
+      lines, [&](const std::string& ns, const std::string& pod) -> Result<std::string> {
+        asked.push_back(ns + "/" + pod);
+        if (pod == "5") return fail(Errc::kNotFound, "no pod ml/5");
+        const std::string resize =
+            pod == "1" ? R"(,"resize":{"state":"Infeasible","reason":"rejected"})" : "";
+        return R"({"namespace":"ml","name":"p","state":"bound","node":"n","containers":[])" +
+               resize + "}";
+      });
+  EXPECT_TRUE(done);
+  EXPECT_EQ(asked, (std::vector<std::string>{"ml/1", "ml/2", "ml/5"}));
+  std::vector<std::string> states;
+  for (const PodLine& line : lines) states.push_back(line.resize);
+  EXPECT_EQ(states,
+            (std::vector<std::string>{"", "Infeasible", "", "Deferred", "Infeasible", "Proposed"}));
+}
+
+TEST(PodsTest, FailsIfTheExtenderDoesNotAnswer) {
+  auto lines = resizing({"Proposed"});
+  const auto done =
+      ask_about_resizes(lines, [](const std::string&, const std::string&) -> Result<std::string> {
+        return fail(Errc::kUnavailable, "no answer");
+      });
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().message, "no answer");
+  EXPECT_EQ(lines[0].resize, "Proposed");
+}
+
 TEST(PodsTest, NamesEachMeansOfMemoryLimitsOnce) {
   model::GrantedCard mps = testing::shared("a", 10, 10);
   mps.memory_limits = model::MemoryLimits::kMps;

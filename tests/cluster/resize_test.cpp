@@ -92,6 +92,10 @@ TEST_F(ResizeOfTest, SaysWhatTheAgentRefuses) {
   EXPECT_NE(reason().find("cannot change the limits"), std::string::npos);
   answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kNoRoom});
   EXPECT_EQ(state(), "Deferred");
+  answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kUnknown});
+  EXPECT_EQ(state(), "Infeasible");
+  EXPECT_NE(reason().find("only a newer version knows"), std::string::npos);
+  EXPECT_FALSE(must_be_taken_back(pod_, now()));
   ask(testing::fraction(300));
   EXPECT_EQ(state(), "Proposed");
 }
@@ -233,6 +237,23 @@ TEST_F(ResizeOfTest, APodWhoseGrantIsNotValidAnyMoreHasTheOneThatCounts) {
   pod_.by_start = true;
   const model::NodeState by_start = now();
   EXPECT_EQ(resizable(pod, plan, shown, &by_start), nullptr) << "what counts is not valid either";
+}
+
+TEST_F(ResizeOfTest, APodIsJudgedByTheGrantThatCounts) {
+  kube::Pod pod;
+  pod.uid = kUid;
+  pod.node = "n";
+  const Result<PodPlan> plan =
+      PodPlan{.demand = {.gpu = request_, .footprint = {}}, .policies = {}};
+  EXPECT_NE(resizable(pod, plan, {.allocation = pod_}, nullptr), nullptr)
+      << "its node is not known";
+  const model::NodeState has_it = now();
+  EXPECT_EQ(resizable(pod, plan, {.allocation = pod_}, &has_it), nullptr);
+  // Somebody has written what the pod requests over what it has.
+  const Allocation shown = pod_;
+  pod_.containers[0].cards[0].compute = MilliGpu(100);
+  const model::NodeState has_less = now();
+  EXPECT_NE(resizable(pod, plan, {.allocation = shown}, &has_less), nullptr);
 }
 
 TEST_F(ResizeOfTest, APodWithoutCardsHasNone) {

@@ -31,13 +31,15 @@ class ExtenderPolicyTest : public E2eTest {
     for (const char* name : {"own", "agent"}) cluster_.remove(kPods + "/" + name);
   }
 
-  /// @param metadata, spec  more of it
+  /// @param metadata, spec, container  more of it
   void make(const std::string& name, const std::string& pods = kPods,
-            const std::string& metadata = "", const std::string& spec = "") {
+            const std::string& metadata = "", const std::string& spec = "",
+            const std::string& container = "") {
     cluster_.remove(pods + "/" + name);
     cluster_.create(pods, R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + "\"" +
                               metadata + R"(},"spec":{"schedulerName":"nobody",)" + spec +
-                              R"("containers":[{"name":"main","image":"good"}]}})");
+                              R"("containers":[{"name":"main","image":"good")" + container +
+                              "}]}}");
   }
 
   /// As the extender, with the token of the pod "own".
@@ -66,9 +68,9 @@ TEST_F(ExtenderPolicyTest, ItsRoleAndNothingElse) {
   expect_refused("own", R"({"metadata":{"labels":{"app":"x"}}})",
                  "only the label tangram.dev/role");
   expect_refused("own", R"({"metadata":{"annotations":{"x":"y"}}})",
-                 "annotations only of a bound pod with a grant");
+                 "annotations only of a bound pod with a grant or a slot");
   expect_refused("own", R"({"metadata":{"annotations":{"tangram.dev/gpu-grant":"{}"}}})",
-                 "annotations only of a bound pod with a grant");
+                 "annotations only of a bound pod with a grant or a slot");
   expect_refused("own", R"({"metadata":{"finalizers":["example.com/x"]}})",
                  "only labels and annotations in a pod's metadata");
   expect_refused("own", kOtherImage, "may not change a pod's spec or status");
@@ -146,38 +148,44 @@ TEST_F(ExtenderPolicyTest, OnlyTheGrantOfABoundPodThatHasOne) {
   make("bound", pods, "", node);
   make("waiting", pods, granted);
   make("own", pods, granted, node);  // of another namespace
+  make("damaged", pods, "", node, R"(,"resources":{"limits":{"tangram.dev/gpu-slot":"1"}})");
   const auto revised = patch("granted", grant("\"new\""), "default");
   EXPECT_TRUE(revised.done()) << revised.text;
   EXPECT_TRUE(patch("own", grant("\"new\""), "default").done());
+  expect_refused("damaged", grant("\"new\"", R"(,"example.com/x":"y")"),
+                 "only the annotation tangram.dev/gpu-grant", "default");
+  const auto repaired = patch("damaged", grant("\"new\""), "default");
+  EXPECT_TRUE(repaired.done()) << repaired.text;
   const std::string before = cluster_.get(pods + "/granted");
   EXPECT_THAT(before, HasSubstr(R"("tangram.dev/gpu-grant":"new")"));
   const struct {
     const char* pod;
     std::string patch;
     const char* why;
-  } rows[] = {{"granted", grant("null"), "annotations only of a bound pod with a grant"},
-              {"bound", grant("\"new\""), "annotations only of a bound pod with a grant"},
-              {"waiting", grant("\"new\""), "annotations only of a bound pod with a grant"},
-              {"granted", grant("\"x\"", R"(,"tangram.dev/gpu-mem":"2Gi")"),
-               "only the annotation tangram.dev/gpu-grant"},
-              {"granted", R"({"metadata":{"annotations":{"example.com/x":"y"}}})",
-               "only the annotation tangram.dev/gpu-grant"},
-              {"granted", R"({"metadata":{"annotations":{"tangram.dev/gpu-mem":null}}})",
-               "only the annotation tangram.dev/gpu-grant"},
-              {"granted", R"({"metadata":{"labels":{"tangram.dev/role":"leader"}}})",
-               "labels only of its own pod"},
-              {"own", R"({"metadata":{"labels":{"tangram.dev/role":"leader"}}})",
-               "labels only of its own pod"},
-              {"granted", R"({"metadata":{"finalizers":["example.com/x"]}})",
-               "only labels and annotations in a pod's metadata"},
-              {"granted", kOtherImage, "may not change a pod's spec or status"},
-              {"granted",
-               R"({"metadata":{"annotations":{"tangram.dev/gpu-grant":"x"}},)"
-               R"("spec":{"activeDeadlineSeconds":1}})",
-               "may not change a pod's spec or status"}};
+  } rows[] = {
+      {"granted", grant("null"), "annotations only of a bound pod with a grant or a slot"},
+      {"bound", grant("\"new\""), "annotations only of a bound pod with a grant or a slot"},
+      {"waiting", grant("\"new\""), "annotations only of a bound pod with a grant or a slot"},
+      {"granted", grant("\"x\"", R"(,"tangram.dev/gpu-mem":"2Gi")"),
+       "only the annotation tangram.dev/gpu-grant"},
+      {"granted", R"({"metadata":{"annotations":{"example.com/x":"y"}}})",
+       "only the annotation tangram.dev/gpu-grant"},
+      {"granted", R"({"metadata":{"annotations":{"tangram.dev/gpu-mem":null}}})",
+       "only the annotation tangram.dev/gpu-grant"},
+      {"granted", R"({"metadata":{"labels":{"tangram.dev/role":"leader"}}})",
+       "labels only of its own pod"},
+      {"own", R"({"metadata":{"labels":{"tangram.dev/role":"leader"}}})",
+       "labels only of its own pod"},
+      {"granted", R"({"metadata":{"finalizers":["example.com/x"]}})",
+       "only labels and annotations in a pod's metadata"},
+      {"granted", kOtherImage, "may not change a pod's spec or status"},
+      {"granted",
+       R"({"metadata":{"annotations":{"tangram.dev/gpu-grant":"x"}},)"
+       R"("spec":{"activeDeadlineSeconds":1}})",
+       "may not change a pod's spec or status"}};
   for (const auto& row : rows) expect_refused(row.pod, row.patch, row.why, "default");
   EXPECT_EQ(cluster_.get(pods + "/granted"), before);
-  for (const char* name : {"granted", "bound", "waiting", "own"})
+  for (const char* name : {"granted", "bound", "waiting", "own", "damaged"})
     cluster_.remove(pods + "/" + name);
 }
 

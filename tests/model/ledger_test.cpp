@@ -36,6 +36,19 @@ TEST_F(LedgerTest, ConfirmEndsTheBindAndKeepsTheBooks) {
   EXPECT_EQ(ledger_.assumed_count(), 0U);
 }
 
+TEST_F(LedgerTest, ConfirmNotesTheGrantUnlessTheWatchHasShownOne) {
+  ASSERT_TRUE(ledger_.assume(pod("p"), kTtl));
+  ASSERT_TRUE(ledger_.confirm("p", true, "2026-01-01T00:00:00Z"));
+  EXPECT_EQ(ledger_.find("p")->issued_at, "2026-01-01T00:00:00Z");
+  EXPECT_TRUE(ledger_.find("p")->is_signed);
+  ASSERT_TRUE(ledger_.confirm("p"));
+  EXPECT_EQ(ledger_.find("p")->issued_at, "2026-01-01T00:00:00Z");
+  ledger_.observe(std::make_shared<const Allocation>(pod("p")), false, "2026-02-02T00:00:00Z");
+  ASSERT_TRUE(ledger_.confirm("p", true, "2026-01-01T00:00:00Z"));
+  EXPECT_EQ(ledger_.find("p")->issued_at, "2026-02-02T00:00:00Z");
+  EXPECT_FALSE(ledger_.find("p")->is_signed);
+}
+
 TEST_F(LedgerTest, ObserveBooksAPodThatNobodyAssumed) {
   ledger_.observe(pod("p"));
   EXPECT_EQ(use(0).memory, Mebibytes(400));

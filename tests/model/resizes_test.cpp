@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <iterator>
+#include <set>
 #include <string>
 
 namespace tangram::model {
@@ -44,12 +46,25 @@ TEST(ResizesTest, SaysWhatIsWrong) {
   EXPECT_NE(why(R"({"u":{"revision":1,"why":"in-use"}})").find("needs"), std::string::npos);
   EXPECT_NE(why(R"({"u":{"revision":2,"refused":2,"why":"in-use"}})").find("not later"),
             std::string::npos);
-  EXPECT_NE(why(R"({"u":{"revision":1,"refused":2,"why":"mood"}})").find("mood"),
-            std::string::npos);
+  EXPECT_NE(why(R"({"u":{"revision":1,"refused":2,"why":3}})").find("why"), std::string::npos);
   EXPECT_NE(why(R"({"u":{}})").find("revision"), std::string::npos);
   EXPECT_NE(why(R"({"":{"revision":1}})").find("length"), std::string::npos);
   EXPECT_NE(why(R"({"u":{"revision":-1}})").find("revision"), std::string::npos);
   EXPECT_NE(why(R"({"u":{"revision":1},"u":{"revision":2}})").find("twice"), std::string::npos);
+}
+
+TEST(ResizesTest, AReasonOfANewerAgentIsReadAsUnknown) {
+  const std::string text =
+      R"({"version":1,"pods":{"u":{"revision":1,"refused":2,"why":"mood","held":{"main":{"GPU-1":)"
+      R"({"memMiB":100,"milli":200,"memLimitMiB":300,"milliLimit":400}}}}}})";
+  const auto read = decode_resizes(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, (ResizeAnswers{{"u",
+                                   {.applied = 1,
+                                    .refused = 2,
+                                    .why = ResizeRefusal::kUnknown,
+                                    .held = {{"main", {{"GPU-1", kAmounts}}}}}}}));
+  EXPECT_EQ(*decode_resizes(encode_resizes(*read)), *read);
 }
 
 TEST(ResizesTest, SaysWhatIsWrongWithWhatIsHeld) {
@@ -77,23 +92,52 @@ TEST(ResizesTest, SaysWhatIsWrongWithWhatIsHeld) {
   EXPECT_NE(why(many + "}").find("more than 16 containers"), std::string::npos);
 }
 
-TEST(ResizesTest, LeaveOutWhatIsHeldForWantOfSpaceAndNothingElse) {
+/// So many pods that are held to something; 2,000 are too many.
+ResizeAnswers many_held(int pods) {
   ResizeAnswers answers;
-  for (int i = 1000; i < 3000; ++i) {
+  for (int i = 1000; i < 1000 + pods; ++i) {
     ResizeAnswer& answer = answers["0d4c7a3e-6f5b-4c7e-9d55-0c1f6f1f" + std::to_string(i)];
     answer = {.applied = 1, .refused = 2, .why = ResizeRefusal::kNoRoom, .held = {}};
     answer.held["main"]["GPU-1"] = kAmounts;
   }
-  ResizeAnswers some(answers.begin(), std::next(answers.begin(), 500));
-  const ResizeAnswers all_of_some = some;
-  keep_to_size(some);
-  EXPECT_EQ(some, all_of_some);
-  keep_to_size(answers);
+  return answers;
+}
+
+TEST(ResizesTest, LeaveOutWhatIsHeldForWantOfSpaceAndNothingElse) {
+  ResizeAnswers answers = many_held(2000);
+  ResizeAnswers some = many_held(500);
+  keep_to_size(some, {some.begin()->first});
+  EXPECT_EQ(some, many_held(500));
+  keep_to_size(answers, {});
   EXPECT_LE(encode_resizes(answers).size(), kMaxResizesBytes);
   EXPECT_EQ(answers.size(), kMaxResizeAnswers);
   EXPECT_EQ(answers.begin()->second, some.begin()->second);
   EXPECT_EQ(answers.rbegin()->second,
             (ResizeAnswer{.applied = 1, .refused = 2, .why = ResizeRefusal::kNoRoom, .held = {}}));
+}
+
+TEST(ResizesTest, LeaveOutFirstWhatTheGrantSays) {
+  // About half of them have to go.
+  ResizeAnswers answers = many_held(1200);
+  std::set<std::string, std::less<>> as_granted;
+  for (const auto& [uid, answer] : many_held(900)) as_granted.insert(uid);
+  keep_to_size(answers, as_granted);
+  EXPECT_LE(encode_resizes(answers).size(), kMaxResizesBytes);
+  for (const auto& [uid, answer] : answers) {
+    EXPECT_TRUE(as_granted.contains(uid) || !answer.held.empty()) << uid;
+  }
+  EXPECT_TRUE(answers.at(*as_granted.rbegin()).held.empty()) << "from the last on";
+  EXPECT_FALSE(answers.at(*as_granted.begin()).held.empty());
+}
+
+TEST(ResizesTest, LeaveOutMoreIfWhatTheGrantSaysIsNotEnough) {
+  ResizeAnswers answers = many_held(1200);
+  const std::string first = answers.begin()->first;
+  keep_to_size(answers, {first});
+  EXPECT_LE(encode_resizes(answers).size(), kMaxResizesBytes);
+  EXPECT_TRUE(answers.at(first).held.empty());
+  EXPECT_FALSE(std::next(answers.begin())->second.held.empty());
+  EXPECT_TRUE(answers.rbegin()->second.held.empty());
 }
 
 TEST(ResizesTest, HasALimit) {

@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace tangram::extender {
 namespace {
 
@@ -17,7 +21,7 @@ constexpr const char* kExtender = "system:serviceaccount:tangram-system:tangram-
 
 /// An admitted pod with more annotations, bound to a node unless that is empty.
 std::string pod_with(const std::string& annotations, const std::string& node = "") {
-  return json_of("metadata: {name: a, annotations: {" + annotations + "}}\nspec: {" +
+  return json_of("metadata: {name: a, uid: uid-a, annotations: {" + annotations + "}}\nspec: {" +
                  (node.empty() ? "" : "nodeName: " + node + ", ") +
                  "containers: [{name: main, resources: "
                  "{limits: {tangram.dev/gpu-slot: 1, tangram.dev/gpu-milli: 500}, "
@@ -60,58 +64,175 @@ TEST(ChangeTest, NobodyElseSetsChangesOrRemovesAGrant) {
   }
 }
 
-/// A grant of half of a card of 16 GiB.
-std::string grant_text(int revision, std::int64_t memory, const std::string& node = "gpu-1") {
+/// A grant of a share of a card to the pod of pod_with().
+model::Grant grant_of(int revision, std::int64_t memory = 4096) {
   const Mebibytes amount(memory);
-  model::Grant grant{.pod_uid = "uid-a",
-                     .node = node,
-                     .issued_at = "2026-01-01T00:00:00Z",
-                     .revision = revision,
-                     .isolation = model::Isolation::kTimeSlice,
-                     .containers = {{"main",
-                                     {{.uuid = "GPU-a",
-                                       .memory = amount,
-                                       .compute = MilliGpu(500),
-                                       .memory_limit = amount,
-                                       .compute_limit = MilliGpu(500),
-                                       .whole = false}}}},
-                     .signature = {}};
+  return {.pod_uid = "uid-a",
+          .node = "gpu-1",
+          .issued_at = "2026-01-01T00:00:00Z",
+          .revision = revision,
+          .isolation = model::Isolation::kTimeSlice,
+          .containers = {{"main",
+                          {{.uuid = "GPU-a",
+                            .memory = amount,
+                            .compute = MilliGpu(500),
+                            .memory_limit = amount,
+                            .compute_limit = MilliGpu(500),
+                            .whole = false}}}},
+          .signature = {}};
+}
+std::string text_of(const model::Grant& grant) {
   return "tangram.dev/gpu-grant: '" + model::encode(grant) + "'";
+}
+std::string grant_text(int revision, std::int64_t memory = 4096) {
+  return text_of(grant_of(revision, memory));
+}
+/// Forged for the same pod and node.
+std::string with_time(int revision, const std::string& issued_at) {
+  model::Grant grant = grant_of(revision);
+  grant.issued_at = issued_at;
+  return text_of(grant);
+}
+std::string with_card(int revision, const std::string& card) {
+  model::Grant grant = grant_of(revision);
+  grant.containers[0].cards[0].uuid = card;
+  return text_of(grant);
+}
+std::string for_pod(const std::string& uid, const std::string& node, int revision = 1) {
+  model::Grant grant = grant_of(revision);
+  grant.pod_uid = uid;
+  grant.node = node;
+  return text_of(grant);
+}
+std::string for_container(const std::string& name) {
+  model::Grant grant = grant_of(1);
+  grant.containers[0].container = name;
+  return text_of(grant);
+}
+/// As a signed one, by this key; see signatures().
+std::string signed_by(const std::string& key, model::Grant grant) {
+  grant.signature = key;
+  return text_of(grant);
+}
+
+/// The pod, bound unless the node is "", with this grant, or with none if it is "".
+std::string with_grant(const std::string& grant, const std::string& node = "gpu-1") {
+  return pod_with(kHalf + (grant.empty() ? "" : ", " + grant), node);
+}
+
+struct GrantChange {
+  std::string from;
+  std::string to;
+  const char* says = "";  ///< "" = it is allowed
+};
+void expect_by_extender(const std::vector<GrantChange>& rows, const AdmissionSettings& settings) {
+  for (const GrantChange& row : rows) {
+    const Verdict verdict = Webhook(settings).validate(
+        {.operation = "UPDATE", .user = kExtender, .object = row.to, .old_object = row.from});
+    const bool allowed = *row.says == '\0';
+    EXPECT_EQ(verdict.allowed, allowed) << row.from << "\n" << row.to << "\n" << verdict.message;
+    EXPECT_NE(verdict.message.find(row.says), std::string::npos) << verdict.message;
+    EXPECT_EQ(verdict.code, allowed ? 0 : 403);
+  }
 }
 
 TEST(ChangeTest, TheExtenderReplacesAGrantByARevisionOfIt) {
-  const auto pod = [](const std::string& grant, const std::string& node = "gpu-1") {
-    return pod_with(kHalf + (grant.empty() ? "" : ", " + grant), node);
-  };
-  const auto by_extender = [](const std::string& from, const std::string& to) {
-    return change(from, to, "", kExtender);
-  };
-  EXPECT_EQ(by_extender(pod(grant_text(0, 8192)), pod(grant_text(1, 4096))).message, "");
-  EXPECT_EQ(by_extender(pod(grant_text(1, 4096)), pod(grant_text(2, 8192))).message, "");
-  const struct {
-    std::string from;
-    std::string to;
-    const char* says;
-  } rows[] = {
-      {pod(""), pod(grant_text(0, 8192)), "may only revise the grant of a bound pod"},
-      {pod(grant_text(0, 8192)), pod(""), "may only revise the grant of a bound pod"},
-      {pod(grant_text(0, 8192), ""), pod(grant_text(1, 4096), ""), "of a bound pod"},
-      {pod(grant_text(1, 8192)), pod(grant_text(1, 4096)), "is no later revision"},
-      {pod(grant_text(2, 8192)), pod(grant_text(1, 4096)), "is no later revision"},
-      {pod(grant_text(0, 8192)), pod(grant_text(1, 4096, "gpu-2")), "is no later revision"},
-      {pod(grant_text(0, 8192)), pod("tangram.dev/gpu-grant: forged"), "grant: "},
-      {pod("tangram.dev/gpu-grant: old"), pod(grant_text(1, 4096)), "the one that is replaced: "},
-      {pod(grant_text(0, 8192)), pod(grant_text(0, 8192) + ", x: y"), "change nothing else"},
-      {pod(grant_text(0, 8192)), pod(grant_text(1, 4096) + ", x: y"), "change nothing else"},
-      {pod(grant_text(0, 8192)), pod_with(kQuarter + ", " + grant_text(1, 4096), "gpu-1"),
-       "change nothing else"},
-      {pod(grant_text(0, 8192)), pod(grant_text(1, 4096), "gpu-2"), "change nothing else"}};
-  for (const auto& row : rows) {
-    const Verdict verdict = by_extender(row.from, row.to);
-    EXPECT_FALSE(verdict.allowed) << row.says;
-    EXPECT_EQ(verdict.code, 403);
-    EXPECT_NE(verdict.message.find(row.says), std::string::npos) << verdict.message;
+  const auto& pod = with_grant;
+  const std::string first = pod(grant_text(0, 8192), "gpu-1");
+  expect_by_extender(
+      {{first, pod(grant_text(1), "gpu-1")},
+       {pod(grant_text(1), "gpu-1"), pod(grant_text(2, 8192), "gpu-1")},
+       {first, pod("", "gpu-1"), "may only revise the grant of a bound pod"},
+       {pod(grant_text(0), ""), pod(grant_text(1), ""), "of a bound pod"},
+       {pod(grant_text(1, 8192), "gpu-1"), pod(grant_text(1), "gpu-1"), "is no later revision"},
+       {pod(grant_text(2, 8192), "gpu-1"), pod(grant_text(1), "gpu-1"), "is no later revision"},
+       {first, pod(for_pod("uid-a", "gpu-2"), "gpu-1"), "of another pod or node"},
+       {first, pod("tangram.dev/gpu-grant: forged", "gpu-1"), "grant: "},
+       {first, pod(grant_text(0, 8192) + ", x: y", "gpu-1"), "change nothing else"},
+       {first, pod(grant_text(1) + ", x: y", "gpu-1"), "change nothing else"},
+       {first, pod_with(kQuarter + ", " + grant_text(1), "gpu-1"), "change nothing else"},
+       {first, pod(grant_text(1), "gpu-2"), "change nothing else"}},
+      testing::shipped_settings());
+}
+
+/// What somebody may have made of the pod's grant while nothing kept them from it.
+const std::vector<std::string> kDamaged{"",
+                                        "tangram.dev/gpu-grant: old",
+                                        "tangram.dev/gpu-grant: ''",
+                                        for_pod("uid-b", "gpu-1", 9),
+                                        for_pod("uid-a", "gpu-2", 9),
+                                        with_time(3, "2020-01-01T00:00:00Z"),
+                                        with_card(3, "GPU-b")};
+
+TEST(ChangeTest, TheExtenderRepairsAGrantThatIsNoEarlierOne) {
+  for (const std::string& damaged : kDamaged) {
+    const std::string from = with_grant(damaged);
+    expect_by_extender({{from, with_grant(grant_text(4))},
+                        {from, with_grant(grant_text(0)), "revision"},
+                        {from, with_grant(""), "only revise"},
+                        {from, with_grant(for_pod("uid-b", "gpu-1", 4)), "of another pod or node"},
+                        {from, with_grant(for_pod("uid-a", "gpu-2", 4)), "of another pod or node"},
+                        {from, with_grant("tangram.dev/gpu-grant: worse"), "grant: "},
+                        {from, with_grant(grant_text(4) + ", x: y"), "change nothing else"},
+                        {from, with_grant(grant_text(4), "gpu-2"), "change nothing else"}},
+                       testing::shipped_settings());
   }
+}
+
+TEST(ChangeTest, NoRepairPutsAnEarlierGrantBack) {
+  const std::string genuine = with_grant(grant_text(5, 1024));
+  const std::string between = with_grant(with_time(6, "2020-01-01T00:00:00Z"));
+  expect_by_extender(
+      {{genuine, with_grant(with_time(5, "2020-01-01T00:00:00Z")), "is no later revision"},
+       {genuine, with_grant(with_card(1, "GPU-b")), "is no later revision"},
+       {between, with_grant(grant_text(4, 8192)), "is no later revision"},
+       {between, with_grant(grant_text(6, 8192)), "is no later revision"},
+       {between, with_grant(grant_text(7, 8192))}},
+      testing::shipped_settings());
+}
+
+TEST(ChangeTest, ARepairIsOfABoundPodsContainersWithASlot) {
+  const auto without_slot = [](std::string pod) {
+    const std::string_view slot = "tangram.dev/gpu-slot";
+    for (auto at = pod.find(slot); at != std::string::npos; at = pod.find(slot)) {
+      pod.replace(at, slot.size(), "example.com/other");
+    }
+    return pod;
+  };
+  expect_by_extender(
+      {{with_grant(""), with_grant(for_container("other")), "containers with a slot"},
+       {without_slot(with_grant("")), without_slot(with_grant(grant_text(1))),
+        "containers with a slot"},
+       {with_grant("", ""), with_grant(grant_text(1), ""), "of a bound pod"}},
+      testing::shipped_settings());
+}
+
+/// A key's signature is its name.
+model::SignatureVerdict signature_in(std::string_view text) {
+  for (const std::string_view key : {"key-1", "key-2"}) {
+    if (text.find("\"sig\":\"" + std::string(key)) != std::string_view::npos) {
+      return {.key = std::string(key), .problem = {}};
+    }
+  }
+  return {.key = std::string(model::kUnsigned), .problem = {}};
+}
+
+TEST(ChangeTest, WhatAKnownKeySignedIsOnlyRevisedAndBySuchAKey) {
+  AdmissionSettings settings = testing::shipped_settings();
+  settings.check = signature_in;
+  model::Grant other = grant_of(4);
+  other.issued_at = "2020-01-01T00:00:00Z";
+  const std::string genuine = with_grant(signed_by("key-1", grant_of(3)));
+  const std::string forged = with_grant(signed_by("forged", grant_of(3)));
+  expect_by_extender({{genuine, with_grant(signed_by("key-1", grant_of(4)))},
+                      {genuine, with_grant(signed_by("key-2", grant_of(4)))},
+                      {genuine, with_grant(grant_text(4)), "not signed by a known key"},
+                      {genuine, with_grant(signed_by("forged", grant_of(4))), "not signed by"},
+                      {genuine, with_grant(signed_by("key-1", other)), "is no later revision of"},
+                      {forged, with_grant(signed_by("key-1", other))},
+                      {forged, with_grant(signed_by("key-1", grant_of(3))), "is no later revision"},
+                      {with_grant(""), with_grant(signed_by("key-1", grant_of(1)))}},
+                     settings);
 }
 
 // ---- Resizes.

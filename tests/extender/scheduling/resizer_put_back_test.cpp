@@ -5,6 +5,8 @@
 namespace tangram::extender {
 namespace {
 
+using namespace std::chrono_literals;
+
 /// Grants that are put back: the API server's store was restored, or somebody wrote one that was
 /// kept.
 class PutBackTest : public ResizerTest {
@@ -165,16 +167,27 @@ TEST_F(PutBackTest, ARevisionThatWasRemovedBeforeTheAgentAppliedItIsWrittenAgain
   EXPECT_EQ(granted(), 700);
 }
 
-TEST_F(PutBackTest, ALaterRevisionOfOtherCardsHindersNothing) {
+TEST_F(PutBackTest, ALaterRevisionOfOtherCardsIsReplacedByALaterOne) {
   model::Grant forged = grant();
   forged.revision = 50;
   forged.containers[0].cards[0].uuid = "n-1";
   put_back(model::encode(forged));
   request("0.7");
   look();
-  EXPECT_EQ(grant().revision, 1);
+  EXPECT_EQ(grant().revision, 51) << "admission lets no grant be replaced by an earlier one";
   EXPECT_EQ(granted(), 700);
   EXPECT_EQ(grant().containers[0].cards[0].uuid, "n-0");
+}
+
+TEST_F(PutBackTest, AGrantOfAnotherPodHasNoNumberThatCounts) {
+  model::Grant forged = grant();
+  forged.revision = 50;
+  forged.pod_uid = "another";
+  put_back(model::encode(forged));
+  request("0.7");
+  look();
+  EXPECT_EQ(grant().revision, 1);
+  EXPECT_EQ(grant().pod_uid, uid_);
 }
 
 TEST_F(PutBackTest, AfterTheLastRevisionThereIsNone) {
@@ -187,6 +200,96 @@ TEST_F(PutBackTest, AfterTheLastRevisionThereIsNone) {
   EXPECT_EQ(writes(), 0U);
   EXPECT_EQ(grant().revision, forged.revision);
   EXPECT_EQ(used(), 500);
+}
+
+// ---- Grants that somebody writes over before the watch has shown them.
+
+class UnshownTest : public PutBackTest {
+ protected:
+  /// The revision that answers the request is written, and the watch does not show it.
+  void write(const std::string& fraction) {
+    request(fraction);
+    resizer_.look();
+    EXPECT_EQ(grant().revision, 1);
+  }
+  bool is_awaited() { return rig_.entry(uid_).former != nullptr; }
+  const std::string first_ = model::encode(grant());
+};
+
+TEST_F(UnshownTest, ALostRevisionIsWrittenAgainUnderAnotherNumber) {
+  write("0.7");
+  put_back(first_);
+  clock().advance(60s);
+  look();
+  EXPECT_TRUE(is_awaited());
+  EXPECT_EQ(used(), 700) << "the watch may still show it";
+  clock().advance(10s);
+  resizer_.look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(granted(), 700);
+  rig_.show("p");
+  EXPECT_FALSE(is_awaited());
+  EXPECT_EQ(used(), 700);
+}
+
+TEST_F(UnshownTest, ALostRevisionKeepsNoRoomOnceThePodRequestsWhatItHas) {
+  write("0.7");
+  put_back(first_);
+  request("0.5");
+  look();
+  EXPECT_EQ(used(), 700);
+  clock().advance(70s);
+  look();
+  EXPECT_FALSE(is_awaited());
+  EXPECT_EQ(used(), 500);
+  EXPECT_EQ(writes(), 1U);
+  EXPECT_EQ(state(), "");
+}
+
+TEST_F(UnshownTest, ARevisionThatTheWatchShowsLateKeepsItsRoom) {
+  write("0.7");
+  for (int i = 0; i < 3; ++i) {
+    clock().advance(70s);
+    resizer_.look();
+    EXPECT_TRUE(is_awaited());
+    EXPECT_EQ(used(), 700);
+  }
+  EXPECT_EQ(writes(), 1U);
+  rig_.show("p");
+  EXPECT_FALSE(is_awaited());
+  EXPECT_EQ(used(), 700);
+}
+
+TEST_F(UnshownTest, IsLookedForAgainIfThePodCannotBeRead) {
+  write("0.7");
+  put_back(first_);
+  clock().advance(70s);
+  rig_.api.will_answer({.method = kube::Method::kGet, .path_ends = "/pods/p"}, 500);
+  look();
+  EXPECT_TRUE(is_awaited());
+  EXPECT_EQ(used(), 700);
+  clock().advance(70s);
+  resizer_.look();
+  EXPECT_EQ(grant().revision, 2);
+}
+
+TEST_F(UnshownTest, AGrantIsWhatThePodWasBoundWith) {
+  const std::string uid = rig_.add_pod(
+      "q", {{"tangram.dev/gpu-fraction", "0.2"}, {"tangram.dev/gpu-isolation", "time-slice"}});
+  rig_.show("q");
+  ASSERT_EQ(rig_.bind("q", uid, "n").error, "");
+  const model::Grant genuine = grant("q");
+  EXPECT_EQ(rig_.entry(uid).issued_at, genuine.issued_at);
+  model::Grant forged = genuine;
+  forged.issued_at = "2020-01-01T00:00:00Z";
+  forged.containers[0].cards[0].compute = forged.containers[0].cards[0].compute_limit = MilliGpu(1);
+  std::string body;
+  json::Writer out(body);
+  out.begin_object().member("tangram.dev/gpu-grant", model::encode(forged)).end_object();
+  annotate("q", body);
+  EXPECT_EQ(used(), 700);
+  EXPECT_EQ(rig_.entry(uid).issued_at, genuine.issued_at);
+  EXPECT_TRUE(rig_.entry(uid).observed);
 }
 
 }  // namespace

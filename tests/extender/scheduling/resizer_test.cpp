@@ -1,3 +1,4 @@
+#include "cluster/views.hpp"
 #include "tests/extender/scheduling/resizer_fixture.hpp"
 
 namespace tangram::extender {
@@ -384,6 +385,91 @@ TEST_F(ResizerTest, APodThatEndsMeanwhileKeepsNothing) {
   resizer_.look();
   EXPECT_TRUE(resizer_.finish());
   EXPECT_EQ(used(), 0);
+}
+
+// ---- Writes that the API server rejects.
+
+class RejectedTest : public ResizerTest {
+ protected:
+  void reject(int status, std::uint64_t times = 1) {
+    rig_.api.plan().add({.match = kRevisionWrite,
+                         .fault = {.kind = Fault::Kind::kAnswer, .status = status},
+                         .times = times});
+  }
+  std::string explained() {
+    return cluster::explain_json("ml", "p", *rig_.ledger.snapshot(), rig_.table, rig_.policies, {})
+        .value();
+  }
+  bool is_refused() { return !rig_.table.refused_resize(uid_).empty(); }
+};
+
+TEST_F(RejectedTest, IsInfeasibleUntilItIsTaken) {
+  for (const int status : {400, 403, 422}) {
+    request(status == 403 ? "0.8" : "0.7");
+    reject(status);
+    resizer_.look();
+    EXPECT_TRUE(is_refused()) << status;
+    EXPECT_EQ(used(), 500);
+    EXPECT_NE(explained().find(R"("state":"Infeasible","reason":"the API server does not let)"),
+              std::string::npos)
+        << explained();
+    ASSERT_FALSE(told_.empty());
+    EXPECT_NE(told_.back().find("p ResizeInfeasible: "), std::string::npos);
+    EXPECT_NE(told_.back().find("an admission webhook or policy"), std::string::npos);
+    const testing::Exposition metrics(exposition({&resizer_}));
+    EXPECT_EQ(metrics.value("tangram_resizing_pods{state=\"Infeasible\"}"), 1);
+    request("0.5");
+    look();
+    EXPECT_FALSE(is_refused()) << "nothing is to be written";
+  }
+  EXPECT_EQ(told_.size(), 3U);
+  request("0.7");
+  reject(403, 2);
+  look();
+  look();
+  look();
+  EXPECT_EQ(told_.size(), 4U) << "once";
+  EXPECT_FALSE(is_refused());
+  EXPECT_EQ(granted(), 700);
+  EXPECT_NE(explained().find("InProgress"), std::string::npos);
+}
+
+TEST_F(RejectedTest, WhatMayBeTakenAtOnceIsNotInfeasible) {
+  for (const int status : {404, 409, 429, 500}) {
+    request(status == 409 ? "0.8" : "0.7");
+    reject(status);
+    resizer_.look();
+    EXPECT_FALSE(is_refused()) << status;
+    EXPECT_TRUE(told_.empty());
+    request("0.5");
+    look();
+  }
+}
+
+TEST_F(RejectedTest, StaysSoWhileThePodChangesOtherwise) {
+  request("0.7");
+  reject(403, 3);
+  resizer_.look();
+  annotate("p", R"({"example.com/more":"1"})");
+  resizer_.look();
+  EXPECT_TRUE(is_refused());
+  EXPECT_NE(explained().find("Infeasible"), std::string::npos);
+  EXPECT_EQ(told_.size(), 1U);
+  rig_.end_pod("p");
+  EXPECT_FALSE(is_refused());
+}
+
+TEST_F(RejectedTest, DoesNotKeepTheRoomOfAnEarlierWriteWithoutAnAnswer) {
+  request("0.7");
+  rig_.api.will(kRevisionWrite, Fault::Kind::kLoseBefore);
+  look();
+  reject(403, 100);
+  for (int i = 0; i < 60; ++i) look();
+  EXPECT_EQ(used(), 700) << "it may still be applied";
+  for (int i = 0; i < 60; ++i) look();
+  EXPECT_EQ(used(), 500);
+  EXPECT_TRUE(resizer_.finish());
+  EXPECT_TRUE(is_refused());
 }
 
 }  // namespace

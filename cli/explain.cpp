@@ -156,6 +156,7 @@ std::string card_reason(const ExplainedCard& card, const ExplainedCard::Verdict&
     return unsupported(card, view.isolation);
   }
   if (misfit == model::Misfit::kMemoryLimits) return too_weak(card, view);
+  if (misfit == model::Misfit::kTooSmall) return "gives compute in larger chunks";
   if (misfit == model::Misfit::kTooLarge) return "is too small, even idle";
   if (misfit == model::Misfit::kIsolationBusy) {
     return "is in use with " + (card.mode.empty() ? "another isolation" : card.mode) +

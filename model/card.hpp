@@ -46,7 +46,7 @@ struct CardTraits {
   MemoryLimits memory_limits = MemoryLimits::kNone;
   IsolationSet isolation = IsolationSet::all();
   int max_sharers = kDefaultMaxSharers;
-  /// > 0: shares get compute in so many equal chunks; see compute_chunks.hpp.
+  /// > 0: shares by MPS get compute in so many equal chunks; see compute_chunks.hpp.
   int compute_chunks = 0;
 
   /// May take new pods. Running ones stay whatever this says.

@@ -18,7 +18,7 @@ namespace tangram::model {
 /// Texts are those of card_names.hpp; links' types and reasons are free.
 /// An agent that does not write memoryLimits is an older one, which enforces memory limits by MPS
 /// wherever it offers mps, and by nothing else: that is what an absent one means.
-/// A card that gives compute in chunks says in how many: "computeChunks":16.
+/// A card on which MPS gives compute in chunks says in how many: "computeChunks":16.
 /// Required: version, cards; of a card id, model, memMiB. Unknown members are ignored, so that
 /// a newer agent can say more; a newer version is refused.
 [[nodiscard]] std::string encode_cards(const std::vector<Card>& cards);

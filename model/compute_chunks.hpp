@@ -12,10 +12,9 @@ namespace tangram::model {
 /// `chunks` is CardTraits::compute_chunks and > 0.
 inline constexpr int kMaxComputeChunks = 500;  // more would leave no room for two sharers
 
-/// The chunks of a share: rounded down, so that shares which add up to one card fit it, and at
-/// least one, because a program needs some compute to run.
+/// The chunks of a share: rounded down, so that shares which add up to one card fit it.
 [[nodiscard]] constexpr std::int64_t chunks_within(MilliGpu share, int chunks) {
-  return std::max<std::int64_t>(share.count() * chunks / kWholeGpu.count(), 1);
+  return share.count() * chunks / kWholeGpu.count();
 }
 
 /// As what so many chunks are booked.

@@ -20,6 +20,7 @@ constexpr std::array<MisfitFacts, kMisfits> kFacts{{
     {Misfit::kUnavailable, "matching GPU cards are unhealthy or cordoned", false},
     {Misfit::kIsolationUnsupported, "GPU cards do not support the requested isolation", false},
     {Misfit::kMemoryLimits, "GPU cards do not enforce memory limits by the required means", false},
+    {Misfit::kTooSmall, "request is smaller than one chunk of the GPU cards' compute", false},
     {Misfit::kTooLarge, "request is larger than the node's GPU cards", false},
     {Misfit::kIsolationBusy, "GPU cards are in use with another isolation", true},
     {Misfit::kSharers, "GPU cards have no place for another sharer", true},
@@ -48,6 +49,8 @@ std::optional<Misfit> traits_misfit(const GpuRequest& request, const Slice& slic
     if (in_mode(card.memory_limits, request.isolation) < request.memory_limits) {
       return Misfit::kMemoryLimits;
     }
+    const bool in_chunks = card.compute_chunks > 0 && request.isolation == Isolation::kMps;
+    if (in_chunks && slice.compute == MilliGpu()) return Misfit::kTooSmall;
   }
   return room_misfit(slice, request.isolation, card, use);
 }

@@ -20,6 +20,7 @@ enum class Misfit {
   kUnavailable,
   kIsolationUnsupported,
   kMemoryLimits,
+  kTooSmall,
   kTooLarge,
   kIsolationBusy,
   kSharers,
@@ -27,7 +28,7 @@ enum class Misfit {
   kTogether,
   kNotTried,  ///< not known: a budget of searches was spent, see SearchBudget
 };
-inline constexpr std::size_t kMisfits = 13;
+inline constexpr std::size_t kMisfits = 14;
 
 /// The sentence a user reads; no numbers.
 [[nodiscard]] std::string_view reason(Misfit misfit);

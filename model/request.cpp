@@ -139,7 +139,7 @@ Slice slice_of(const Share& share, const CardTraits& card) {
       best_effort ? card.compute : limit_of(share.compute_limit, slice.compute, card.compute);
   slice.memory_limit = within_burst(slice.memory_limit, slice.memory, share.max_burst);
   slice.compute_limit = within_burst(slice.compute_limit, slice.compute, share.max_burst);
-  if (card.compute_chunks > 0 && !slice.whole) {
+  if (card.compute_chunks > 0 && share.by_mps && !slice.whole) {
     slice.compute =
         booked_for(chunks_within(slice.compute, card.compute_chunks), card.compute_chunks);
     slice.compute_limit = slice.compute;

@@ -35,6 +35,7 @@ struct Share {
   std::optional<Mebibytes> memory_limit;  ///< burst limit, >= the share; nothing = the share
   std::optional<MilliGpu> compute_limit;  ///< burst limit, >= the share; nothing = the share
   int max_burst = 0;                      ///< of RequestRules
+  bool by_mps = false;                    ///< the pod's isolation is mps
 
   [[nodiscard]] bool whole() const {
     return form == ShareForm::kWhole || (form == ShareForm::kFraction && fraction == kWholeGpu);
@@ -138,8 +139,8 @@ struct Slice {
 /// limited by the card only. With a max_burst no limit is above so many times the share, and best
 /// effort is limited to the smallest unit, because a container held to nothing could not run.
 ///
-/// On a card that gives compute in chunks, a share has whole ones, at least one, and no more than
-/// these: compute = limit.
+/// On a card that gives compute in chunks, a share by MPS has whole ones and no more than these:
+/// compute = limit. One that is smaller than a chunk has none, and does not fit the card.
 [[nodiscard]] Slice slice_of(const Share& share, const CardTraits& card);
 
 }  // namespace tangram::model

@@ -274,6 +274,9 @@ Result<GpuRequest> parse_request(const Annotations& annotations,
     request.containers.push_back(parse_share(infos[i].name, containers.texts(i), rules, mistakes));
   }
   read_preferences(texts.pod, request, mistakes);
+  for (ContainerRequest& each : request.containers) {
+    each.share.by_mps = request.isolation == Isolation::kMps;
+  }
   refuse_several_shares_by_mps(request, mistakes);
   const bool asks = !texts.shares.empty();
   const bool slots = assigned && every_slot_has_a_request(infos, containers, asks, mistakes);

@@ -36,8 +36,10 @@ std::optional<MilliGpu> written_compute(const Share& share) {
 bool asks_other(const Share& share, const GrantedCard& part, const Card* card) {
   if (is_whole(part, card)) return false;
   if (card == nullptr) {
-    return written_memory(share).value_or(part.memory) != part.memory ||
-           written_compute(share).value_or(part.compute) != part.compute;
+    const MilliGpu compute = written_compute(share).value_or(part.compute);
+    // It may have been rounded down to chunks of the card.
+    const bool other_compute = share.by_mps ? compute < part.compute : compute != part.compute;
+    return written_memory(share).value_or(part.memory) != part.memory || other_compute;
   }
   const Slice asked = slice_of(share, *card);
   return differs(written_memory(share), asked.memory, part.memory, card->memory) ||

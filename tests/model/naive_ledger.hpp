@@ -22,7 +22,7 @@ struct Card {
   std::set<int> modes;
   int means = 0;  ///< of memory limits: 0 none, 1 MPS, 2 the library, 3 the driver
   int max_sharers = 48;
-  std::int64_t chunks = 0;  ///< in which it gives compute; 0 = in thousandths
+  std::int64_t chunks = 0;  ///< in which it gives compute to mode 0; 0 = in thousandths
 };
 
 struct Node {
@@ -84,6 +84,7 @@ struct Need {
   std::int64_t milli = 0;
   bool alone = false;
   int least_means = 0;
+  bool below_a_chunk = false;
 };
 
 struct Request {
@@ -97,21 +98,21 @@ struct Request {
 /// The largest whole number whose `by`-fold is at most `of`.
 inline std::int64_t how_often(std::int64_t by, std::int64_t of) { return (of - of % by) / by; }
 
-/// In whole chunks: the most of them that are no more than asked for, and one for less than one.
-inline std::int64_t chunked(std::int64_t milli, const Card& card) {
-  if (card.chunks == 0) return milli;
-  std::int64_t count = 1;
-  while ((count + 1) * 1000 <= milli * card.chunks) ++count;
-  return how_often(card.chunks, count * 1000);
-}
-
-inline Need need_of(const Ask& ask, const Card& card) {
+inline Need need_of(const Ask& ask, const Card& card, int mode) {
   if (ask.whole || ask.fraction == 1000) return {card.memory, 1000, true};
+  Need need{ask.memory, 0, false};
   if (ask.fraction) {
-    return {how_often(1000, *ask.fraction * card.memory), chunked(*ask.fraction, card), false};
+    need.memory = how_often(1000, *ask.fraction * card.memory);
+    need.milli = *ask.fraction;
+  } else {
+    need.milli = ask.milli ? *ask.milli : how_often(card.memory, 1000 * ask.memory);
   }
-  const auto milli = ask.milli ? *ask.milli : how_often(card.memory, 1000 * ask.memory);
-  return {ask.memory, chunked(milli, card), false};
+  if (card.chunks == 0 || mode != 0) return need;
+  std::int64_t chunks = 0;
+  while ((chunks + 1) * 1000 <= need.milli * card.chunks) ++chunks;
+  need.milli = how_often(card.chunks, chunks * 1000);
+  need.below_a_chunk = chunks == 0;
+  return need;
 }
 
 /// MPS limits the memory of those who share by MPS, which is mode 0.
@@ -121,7 +122,8 @@ inline int means_in(int mode, const Card& card) {
 
 /// In the mode, whatever is there.
 inline bool offers(const Card& card, const Need& need, int mode) {
-  return (need.alone || card.modes.contains(mode)) && need.least_means <= means_in(mode, card);
+  return (need.alone || card.modes.contains(mode)) && need.least_means <= means_in(mode, card) &&
+         !need.below_a_chunk;
 }
 
 inline bool only_in(int mode, const Load& load) {
@@ -284,7 +286,7 @@ class Ledger {
     for (std::size_t i = 0; i < cards.size(); ++i) {
       if (!is_chosen(i)) continue;
       Tried& tried = cards[i];
-      Need need = need_of(request.asks[next], *tried.card);
+      Need need = need_of(request.asks[next], *tried.card, request.mode);
       need.least_means = need.alone ? 0 : request.least_means;
       tried.added.push_back(need);
       all_fit = all_fit && request.models.contains(tried.card->model) &&

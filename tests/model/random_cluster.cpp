@@ -84,6 +84,9 @@ GpuRequest random_request(Random& random) {
   if (random.chance(15)) request.models = {(random.chance(50) ? "!" : "") + random.one_of(kModels)};
   if (random.chance(15)) request.card_ids = random_card_ids(random);
   request.isolation = random_mode(random);
+  for (ContainerRequest& each : request.containers) {
+    each.share.by_mps = request.isolation == Isolation::kMps;
+  }
   request.memory_limits = random_means(random, MemoryLimits::kNone);
   return request;
 }

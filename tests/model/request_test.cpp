@@ -54,7 +54,9 @@ class RequestReadTest : public ::testing::TestWithParam<ReadCase> {};
 TEST_P(RequestReadTest, AsksWhatTheAnnotationsSay) {
   const auto request = parse(GetParam().annotations, GetParam().pod);
   ASSERT_TRUE(request) << request.error().message;
-  EXPECT_EQ(request->containers, GetParam().containers);
+  auto expected = GetParam().containers;
+  for (ContainerRequest& each : expected) each.share.by_mps = true;
+  EXPECT_EQ(request->containers, expected);
   EXPECT_EQ(request->isolation, Isolation::kMps);
   EXPECT_TRUE(request->models.empty());
   EXPECT_EQ(request->policy, "");

@@ -66,7 +66,8 @@ Containers add_admitted(const PodSource& pods, const Journal& journal, const Run
   for (const JournalEntry& entry : journal.all()) {
     if (!entry.claim) continue;
     const Claim& noted = *entry.claim;
-    const bool ending = synced && !pods.find(noted.pod_uid) && !journal.awaits_pod(noted.pod_uid);
+    const bool awaited = journal.awaits_pod(noted.pod_uid);
+    const bool ending = synced && !pods.find(noted.pod_uid) && !awaited;
     if (ending && !runs(noted.pod_uid)) continue;
     const auto grant = model::decode_grant(noted.grant);
     auto claim = grant ? claim_of(*grant, noted.container) : std::nullopt;
@@ -81,6 +82,7 @@ Containers add_admitted(const PodSource& pods, const Journal& journal, const Run
     claim->admitted = true;
     claim->whole = noted.whole;
     claim->ending = ending;
+    claim->awaited = awaited;
     claim->ns = noted.ns;
     claim->pod = noted.pod;
     claims.push_back(std::move(*claim));

@@ -116,6 +116,10 @@ bool any_ending(const std::vector<const CardClaim*>& claims) {
   return std::ranges::any_of(claims, [](const CardClaim* claim) { return claim->ending; });
 }
 
+bool any_awaited(const std::vector<const CardClaim*>& claims) {
+  return std::ranges::any_of(claims, [](const CardClaim* claim) { return claim->awaited; });
+}
+
 Error used_by_ending(const Card& card) {
   return fail(Errc::kUnavailable,
               "card " + card.id +
@@ -134,6 +138,11 @@ Result<void> check_room(const StartRequest& request, const GrantedCard& granted,
   const Room room = room_for(granted, mode, card, beside);
   if (room == Room::kFree) return {};
   if (request.watch_lags || any_ending(beside)) return used_by_ending(card);
+  if (any_awaited(beside)) {
+    return fail(Errc::kUnavailable, "card " + card.id +
+                                        " has no room beside a pod that the watch has not shown "
+                                        "yet and that may have ended");
+  }
   if (room == Room::kFull) {
     return must_be_created_again("card " + card.id +
                                  " has no room for this pod beside earlier grants");

@@ -19,6 +19,7 @@ struct CardClaim {
   bool admitted = false;  ///< by check_grant(), when the container was to start for the first time
   bool whole = false;     ///< admitted, and shares none of its cards
   bool ending = false;    ///< the API server has no such pod any more, but its processes run
+  bool awaited = false;   ///< the watch has not shown the pod yet, which may have ended since
   model::ContainerGrant container;
   /// The names of its CDI devices if it was admitted: several if kubelet allocated for it again.
   std::vector<std::string> allocations = {};

@@ -302,11 +302,12 @@ Result<void> ContainerStarter::prepare_sharing(const Start& start, const Admissi
   const std::string& allocation = start.owner.name;
   const auto& parts = admission.granted.cards;
   if (auto accepted = enforcer.accept(parts); !accepted) return accepted.error();
-  SharedCards shared = shared_cards(claims());
+  SharedCards shared = shared_cards(claims_with(start));
   CardsInMode& cards = shared.at(static_cast<std::size_t>(admission.isolation));
   for (const model::GrantedCard& part : parts) {
     CardSharers& sharers = cards[part.uuid];
     sharers.add(allocation, part);  // a pod that the watch does not have yet has no claim
+    sharers.starting = allocation;
     if (auto ready = enforcer.prepare(part.uuid, sharers); !ready) return ready.error();
   }
   const auto more = enforcer.edits(allocation, parts);
@@ -314,6 +315,17 @@ Result<void> ContainerStarter::prepare_sharing(const Start& start, const Admissi
   edits.env.insert(edits.env.end(), more->env.begin(), more->env.end());
   edits.mounts.insert(edits.mounts.end(), more->mounts.begin(), more->mounts.end());
   return {};
+}
+
+/// Of the starting container's allocations only this one: kubelet has given up its earlier ones.
+std::vector<CardClaim> ContainerStarter::claims_with(const Start& start) const {
+  std::vector<CardClaim> all = claims();
+  for (CardClaim& claim : all) {
+    const bool own =
+        claim.pod_uid == start.pod->pod.uid && claim.container.container == start.owner.container;
+    if (own) claim.allocations = {start.owner.name};
+  }
+  return all;
 }
 
 Result<void> ContainerStarter::limit_memory(const Start& start, const Admission& admission,

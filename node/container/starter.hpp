@@ -108,6 +108,7 @@ class ContainerStarter final : public SlotKeeper {
   Result<Admission> claim_cards(const Start& start, const std::vector<model::Card>& here,
                                 const std::vector<OrphanedMemory>& orphaned);
   Result<void> put_first(const JournalEntry& entry);
+  [[nodiscard]] std::vector<CardClaim> claims_with(const Start& start) const;
   [[nodiscard]] std::vector<CardClaim> claims_of_others(const LocalPod& pod,
                                                         std::string_view container) const;
   Result<std::string> make_spec(const Start& start, const Admission& admission,

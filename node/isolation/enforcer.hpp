@@ -71,6 +71,8 @@ struct CardSharers {
   Ceiling ceiling;
   /// By the names of their CDI devices: the compute that each was granted.
   std::map<std::string, MilliGpu, std::less<>> allocations;
+  /// The one of them that is about to start; "" = none.
+  std::string starting;
 
   void add(std::string_view allocation, const model::GrantedCard& part);
   friend bool operator==(const CardSharers&, const CardSharers&) = default;
@@ -93,7 +95,7 @@ class Enforcer {
   }
 
   /// Prepares a card for sharing in this mode. Idempotent, and cheap once done; the first time it
-  /// may take some seconds (a daemon's start), at most 25: kubelet waits 30 for PreStartContainer.
+  /// may take some seconds (a daemon's start), at most 29: kubelet waits 30 for PreStartContainer.
   /// @param sharers  with the container that is about to start
   /// @returns kUnavailable     not now: another try may succeed
   ///          kInvalidArgument  not on this card or machine, with what to do

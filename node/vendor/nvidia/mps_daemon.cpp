@@ -23,7 +23,7 @@ constexpr auto kAnswerLimit = 3s;
 constexpr auto kStartLimit = 4s;
 constexpr auto kQuitLimit = 5s;
 constexpr auto kCommandLimit = 1s;    // three of them set the limits, or two with a server's start
-constexpr auto kPartitionLimit = 3s;  // the first one initialises CUDA
+constexpr auto kPartitionLimit = 2s;  // the first one initialises CUDA
 
 constexpr const char* kControl = "nvidia-cuda-mps-control";
 constexpr const char* kServer = "nvidia-cuda-mps-server";
@@ -194,7 +194,8 @@ Result<void> MpsDaemon::start_server() {
 
 Result<void> MpsDaemon::open_to_clients() {
   if (folders_.current() == daemon_) return {};
-  return folders_.make_current(daemon_);
+  // A partition's name in a running container would be another container's with this daemon.
+  return folders_.make_current(daemon_, !settings_.sm_partitions);
 }
 
 bool MpsDaemon::quit() {

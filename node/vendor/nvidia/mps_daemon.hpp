@@ -96,7 +96,7 @@ class MpsDaemon {
   /// @returns kUnavailable
   Result<void> hold(const MpsLimits& limits);
 
-  /// Of a daemon that was started with MpsSettings::sm_partitions; each command takes at most 3 s.
+  /// Of a daemon that was started with MpsSettings::sm_partitions; each command takes at most 2 s.
   [[nodiscard]] SmPartitions partitions();
   /// Whether the daemon divides compute as the settings say: one of an earlier agent with other
   /// settings may not.
@@ -106,7 +106,8 @@ class MpsDaemon {
   /// @returns kUnavailable if it refuses
   Result<void> start_server();
 
-  /// Opens a daemon that runs to the clients, also to those of an earlier one. Idempotent.
+  /// Opens a daemon that runs to the clients, also to those of an earlier one; with SM partitions
+  /// only to containers that are added from now on. Idempotent.
   /// @returns kUnavailable
   Result<void> open_to_clients();
 

@@ -19,8 +19,8 @@ constexpr auto kGrace = 60s;
 
 /// A daemon and its server are there within milliseconds of their start; on a node that wakes its
 /// cards up, within seconds. With the daemon's own limits (3 s for each answer, 6 s for the start,
-/// 3 s for the limits and the server's start) 19 s in all, and 6 s for SM partitions: the first
-/// command initialises CUDA, and mostly one is made.
+/// 3 s for the limits and the server's start) 19 s in all, and 10 s for an SM partition if old ones
+/// are removed first.
 constexpr auto kServesAfterStart = 4s;
 constexpr auto kBetweenTries = 200ms;
 /// A server that cannot have the card is listed for a moment, too.
@@ -104,21 +104,21 @@ Result<void> MpsEnforcer::prepare(const std::string& card, const CardSharers& sh
     raise(state->ceiling, sharers.ceiling);
     auto up = state->ready ? hold_to_ceiling(*state) : set_up(card, *state);
     if (!up) return up;
-    if (auto reserved = reserve_partitions(card, *state, sharers); !reserved) return reserved;
-    return add_clients(state->daemon.folders(), sharers);
+    return admit(*state, sharers);
   }
 }
 
-Result<void> MpsEnforcer::reserve_partitions(const std::string& card, State& state,
-                                             const CardSharers& sharers) const {
-  if (!state.daemon.divides_as_set()) {
-    return fail(Errc::kUnavailable,
-                "the MPS daemon of card " + card +
-                    " was started with another --mps-compute; it ends when no container shares the "
-                    "card any more");
+/// The clients of a card with SM partitions reach only the daemon that has made their partition.
+Result<void> MpsEnforcer::admit(State& state, const CardSharers& sharers) const {
+  const MpsFolders& folders = state.daemon.folders();
+  if (!settings_.sm_partitions) return add_clients(folders, sharers);
+  CardSharers here = sharers;
+  for (const auto& [allocation, fresh] : state.fresh) {
+    here.allocations.emplace(allocation, fresh.compute);
   }
-  if (!settings_.sm_partitions) return {};
-  return state.daemon.partitions().reserve(sharers.allocations);
+  state.swept = false;
+  auto reserved = state.daemon.partitions().reserve(sharers.starting, here.allocations);
+  return reserved ? folders.add_client(sharers.starting) : reserved;
 }
 
 Result<void> MpsEnforcer::set_up(const std::string& card, State& state) {
@@ -144,6 +144,15 @@ Result<void> MpsEnforcer::start_daemon(const std::string& card, State& state) {
     return cannot_use_mps(card, set.error().message);
   }
   const auto liveness = state.daemon.check();
+  const bool answers =
+      liveness == MpsDaemon::Liveness::kServing || liveness == MpsDaemon::Liveness::kWithoutServer;
+  if (answers && !state.daemon.divides_as_set()) {
+    spdlog::warn(
+        "card {}: its MPS daemon was started with another --mps-compute and is replaced: its pods' "
+        "work on the card ends; delete those that do not restart",
+        card);
+    return replace_daemon(card, state);
+  }
   if (liveness == MpsDaemon::Liveness::kServing) return open_to_clients(state);
   if (liveness == MpsDaemon::Liveness::kWithoutServer) {
     state.unknown = 0;
@@ -290,7 +299,7 @@ void MpsEnforcer::keep(State& state, const CardSharers& sharers) const {
   state.daemon.folders().remove_clients_but(names_of(sharers));
   state.ceiling = sharers.ceiling;
   if (!state.ready) return;
-  if (settings_.sm_partitions && state.daemon.divides_as_set()) keep_partitions(state, sharers);
+  if (settings_.sm_partitions) keep_partitions(state, sharers);
   // After a failure the next call tries again.
   if (auto held = hold_to_ceiling(state); !held) spdlog::warn("{}", held.error().message);
 }

@@ -22,19 +22,22 @@ namespace tangram::node::nvidia {
 ///
 /// With MpsSettings::sm_partitions, compute is divided into static SM partitions instead, and the
 /// server's limit is of memory only. A partition is reserved for a container, but not enforced from
-/// outside: a program that knows the id of another one can name it.
+/// outside: a program that knows the id of another one can name it. A container then reaches only
+/// the daemon that has made its partition, and has to start again after another has taken its
+/// place.
 ///
 /// A limit that was lowered leaves the clients alone that are connected already. The limits apply
 /// to each process, not to the container: a container with two processes can use its share twice
 /// (memory: until the card is full). All clients of a card share its server: a fault that one
 /// client causes can end the others.
 ///
-/// A running daemon of an earlier agent is adopted; one whose folders clients could write
-/// (MpsFolders::former()) is ended, because it would keep the next one's server off the card. A
-/// daemon that has ended, or does not answer for more than a minute, is replaced, at once, then
-/// after 1 s, 2 s, … 64 s. Its clients end; their containers restart and connect to the new one. A
-/// daemon whose server has ended keeps running and is told to start another, after the same pauses.
-/// Until the next maintain() finds that one, nobody is known to hold the card.
+/// A running daemon of an earlier agent is adopted, unless it divides compute otherwise; one whose
+/// folders clients could write (MpsFolders::former()) is ended, because it would keep the next
+/// one's server off the card. A daemon that has ended, or does not answer for more than a minute,
+/// is replaced, at once, then after 1 s, 2 s, … 64 s. Its clients end; their containers restart and
+/// connect to the new one. A daemon whose server has ended keeps running and is told to start
+/// another, after the same pauses. Until the next maintain() finds that one, nobody is known to
+/// hold the card.
 class MpsEnforcer final : public Enforcer {
  public:
   MpsEnforcer(CardSource& source, Programs& programs, const Clock& clock, MpsSettings settings,
@@ -73,7 +76,7 @@ class MpsEnforcer final : public Enforcer {
     bool released = false;           ///< not in the map any more
     std::map<std::string, Fresh, std::less<>> fresh;  ///< allocations, prepared since keep()
     std::set<std::string, std::less<>> kept;          ///< allocations, of the last keep()
-    bool swept = false;  ///< no SM partition is left of an agent that was killed while it made one
+    bool swept = false;  ///< no SM partition is known to be left that no container has
     Ceiling ceiling;     ///< of the containers that share the card
     int misses = 0;      ///< times in a row that there was no daemon
     int unknown = 0;     ///< times in a row that the check timed out
@@ -91,8 +94,7 @@ class MpsEnforcer final : public Enforcer {
   static Result<void> start_server(State& state);
   static Result<void> open_to_clients(State& state);
   static Result<void> hold_to_ceiling(State& state);
-  Result<void> reserve_partitions(const std::string& card, State& state,
-                                  const CardSharers& sharers) const;
+  Result<void> admit(State& state, const CardSharers& sharers) const;
   void add_fresh(State& state, const CardSharers& sharers) const;
   [[nodiscard]] CardSharers with_fresh(State& state, CardSharers sharers) const;
   static void keep_partitions(State& state, const CardSharers& sharers);

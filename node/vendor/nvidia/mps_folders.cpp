@@ -144,8 +144,9 @@ Result<std::string> MpsFolders::make_daemon() const {
   return daemon;
 }
 
-Result<void> MpsFolders::make_current(const std::string& daemon) const {
+Result<void> MpsFolders::make_current(const std::string& daemon, bool relink) const {
   for (const fs::path& client : entries_of(root_ + "/clients")) {
+    if (!relink) break;
     if (auto linked = link_client(client, daemon + "/pipe"); !linked) return linked;
   }
   auto linked = put_link(root_, "current", [&](const fs::path& link, std::error_code& error) {

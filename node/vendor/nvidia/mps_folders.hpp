@@ -48,7 +48,8 @@ class MpsFolders {
   [[nodiscard]] Result<std::string> make_daemon() const;
   /// Opens a daemon that listens to the clients, and removes the folders of the earlier ones.
   /// @returns kUnavailable if that fails
-  [[nodiscard]] Result<void> make_current(const std::string& daemon) const;
+  /// @param relink  running containers reach it; if not, only those that are added from now on
+  [[nodiscard]] Result<void> make_current(const std::string& daemon, bool relink) const;
 
   [[nodiscard]] std::string client(std::string_view allocation) const;
   /// With the links if there is a current daemon. Idempotent.

@@ -116,42 +116,42 @@ std::map<std::string, std::string, std::less<>> SmPartitions::owners() const {
   return owners;
 }
 
-Result<void> SmPartitions::reserve(const Shares& shares) {
+Result<void> SmPartitions::reserve(const std::string& allocation, const Shares& shares) {
   const auto now = table();
   if (!now) return now.error();
-  for (const auto& [allocation, compute] : shares) {
-    const auto chunks =
-        std::max<std::int64_t>(model::booked_chunks(compute, static_cast<int>(now->chunks)), 1);
-    if (auto reserved = reserve(allocation, chunks, *now); !reserved) return reserved;
-  }
-  return {};
-}
-
-Result<void> SmPartitions::reserve(const std::string& allocation, std::int64_t chunks,
-                                   const SmPartitionTable& now) {
+  const auto share = shares.find(allocation);
+  const MilliGpu compute = share != shares.end() ? share->second : MilliGpu();
+  // A share that was granted before the card gave chunks may be less than one.
+  const auto chunks =
+      std::max<std::int64_t>(model::booked_chunks(compute, static_cast<int>(now->chunks)), 1);
   const std::string file = folder_ + "/" + allocation;
   const std::string former = text_in(file);
-  const std::string_view had = id_in(former);
-  if (const auto found = now.partitions.find(had); found != now.partitions.end()) {
+  if (const auto found = now->partitions.find(id_in(former)); found != now->partitions.end()) {
     if (found->second == chunks) return {};
-    remove(had);
+    remove(found->first);
   }
-  const auto answer = control_(fmt::format("sm_partition add {} {}", card_, chunks));
+  auto answer = add(chunks);
+  auto partition = answer ? parse_new_partition(*answer, card_) : std::nullopt;
+  if (answer && !partition) {
+    keep(shares);
+    answer = add(chunks);
+    partition = answer ? parse_new_partition(*answer, card_) : std::nullopt;
+  }
   if (!answer) return answer.error();
-  const auto partition = parse_new_partition(*answer, card_);
-  if (!partition) {
-    return fail(Errc::kUnavailable,
-                fmt::format("card {} has no {} free chunks of multiprocessors now: {}", card_,
-                            chunks, one_line(*answer)));
-  }
-  auto written = replace_file(file, *partition);
-  if (!written) remove(id_in(*partition));
-  return written;
+  if (partition) return replace_file(file, *partition);
+  return fail(Errc::kUnavailable,
+              fmt::format("card {} has no {} free chunks of multiprocessors now: {}", card_, chunks,
+                          one_line(*answer)));
 }
 
-void SmPartitions::remove(std::string_view id) const {
-  // Whether it did shows in the next table: the text and the exit status differ by version.
-  (void)control_(fmt::format("sm_partition rm {} {}", card_, id));
+Result<std::string> SmPartitions::add(std::int64_t chunks) const {
+  return control_(fmt::format("sm_partition add {} {}", card_, chunks));
+}
+
+/// Whether it did shows in the next table: the text and the exit status differ by version.
+/// @returns false if the daemon does not answer
+bool SmPartitions::remove(std::string_view id) const {
+  return control_(fmt::format("sm_partition rm {} {}", card_, id)).has_value();
 }
 
 bool SmPartitions::has_others(const Shares& shares) const {
@@ -172,7 +172,8 @@ bool SmPartitions::keep(const Shares& shares) {
     if (shares.contains(allocation)) kept.insert(id);
   }
   for (const auto& [id, chunks] : before->partitions) {
-    if (!kept.contains(id)) remove(id);
+    // A daemon that is slow once would be slow for each, and a start waits meanwhile.
+    if (!kept.contains(id) && !remove(id)) return false;
   }
   const auto after = table();
   if (!after) return false;
@@ -181,7 +182,8 @@ bool SmPartitions::keep(const Shares& shares) {
     if (shares.contains(allocation) || after->partitions.contains(id)) continue;
     fs::remove(folder_ + "/" + allocation, ignored);
   }
-  return true;
+  return std::ranges::all_of(after->partitions,
+                             [&](const auto& each) { return kept.contains(each.first); });
 }
 
 }  // namespace tangram::node::nvidia

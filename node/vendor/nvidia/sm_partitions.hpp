@@ -53,16 +53,18 @@ class SmPartitions {
   /// Whether it was started so.
   [[nodiscard]] static bool marked(const std::string& daemon_folder);
 
-  /// Makes the partitions that are missing or have another size. Idempotent.
+  /// Makes a container's partition, unless it has one of this size. If there is no room, it removes
+  /// those of containers that are not in `shares`, and tries again.
+  /// @param shares  of the containers that may use the card now, with this one
   /// @returns kUnavailable: a partition of a container that has just ended may still be used
-  Result<void> reserve(const Shares& shares);
+  Result<void> reserve(const std::string& allocation, const Shares& shares);
 
   /// Whether containers that are not among these have partitions. Without a call of the daemon.
   [[nodiscard]] bool has_others(const Shares& shares) const;
 
-  /// Removes the partitions of all other containers, and those that no container got because the
-  /// agent was killed. One that is still in use stays; the next call tries again.
-  /// @returns whether the daemon answered
+  /// Removes the partitions of all other containers, and those that no container got: the agent was
+  /// killed, or the daemon was slow to answer.
+  /// @returns false if some are left, which are in use: to be called again
   bool keep(const Shares& shares);
 
   /// "" = it has none.
@@ -71,9 +73,8 @@ class SmPartitions {
 
  private:
   [[nodiscard]] Result<SmPartitionTable> table() const;
-  Result<void> reserve(const std::string& allocation, std::int64_t chunks,
-                       const SmPartitionTable& now);
-  void remove(std::string_view id) const;
+  [[nodiscard]] Result<std::string> add(std::int64_t chunks) const;
+  bool remove(std::string_view id) const;
   /// By allocation, the ids as in the table.
   [[nodiscard]] std::map<std::string, std::string, std::less<>> owners() const;
 

@@ -29,10 +29,12 @@ TEST(SharedCardsTest, HaveTheLargestLimitsOfTheirContainers) {
   const CardsInMode shared =
       shared_by_mps({admitted("a", burst), admitted("b", part("GPU-1", 4096, 600)),
                      admitted("c", part("GPU-2", 7, 8))});
-  EXPECT_EQ(shared, (CardsInMode{{"GPU-1",
-                                  {{Mebibytes(8192), MilliGpu(600)},
-                                   {{"a", MilliGpu(500)}, {"b", MilliGpu(600)}}}},
-                                 {"GPU-2", {{Mebibytes(7), MilliGpu(8)}, {{"c", MilliGpu(8)}}}}}));
+  EXPECT_EQ(
+      shared,
+      (CardsInMode{
+          {"GPU-1",
+           {{Mebibytes(8192), MilliGpu(600)}, {{"a", MilliGpu(500)}, {"b", MilliGpu(600)}}, ""}},
+          {"GPU-2", {{Mebibytes(7), MilliGpu(8)}, {{"c", MilliGpu(8)}}, ""}}}));
 }
 
 TEST(SharedCardsTest, LeaveOutWhoSharesNothingOrWasNotAdmitted) {

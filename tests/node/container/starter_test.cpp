@@ -30,7 +30,8 @@ TEST_F(StarterTest, AContainerGetsItsShareOfItsCard) {
   EXPECT_EQ(rig.env(a, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"), "0=40960M");
   const std::string device = rig.kubelet.device_of(a);
   const CardSharers alone{.ceiling = {Mebibytes(40'960), MilliGpu(500)},
-                          .allocations = {{device.substr(device.find('=') + 1), MilliGpu(500)}}};
+                          .allocations = {{device.substr(device.find('=') + 1), MilliGpu(500)}},
+                          .starting = device.substr(device.find('=') + 1)};
   EXPECT_EQ(rig.enforcer.prepared, (CardsInMode{{"GPU-2", alone}}));
   EXPECT_TRUE(rig.enforcer.released.empty());
   EXPECT_EQ(rig.other_enforcer.released, std::set<std::string>{"GPU-2"});
@@ -331,7 +332,7 @@ TEST_F(StarterTest, APodThatTheWatchHasNotShownYetHasItsCard) {
   note_shown(rig.pods, *rig.journal);
   const Owner b = rig.bound("b", {part("GPU-1", 10, 100)}, "2020-01-01T00:00:00Z");
   ASSERT_EQ(rig.kubelet.admit(b), "");
-  EXPECT_TRUE(says(rig.kubelet.start_container(b), "has no room for this pod"));
+  EXPECT_TRUE(says(rig.kubelet.start_container(b), "tangram: not yet: card GPU-1 has no room"));
   rig.pods.catch_up();
   note_shown(rig.pods, *rig.journal);
   rig.pods.erase(a.uid);

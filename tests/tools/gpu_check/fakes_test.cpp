@@ -223,7 +223,7 @@ TEST_F(GpuCheckTest, AnMpsDaemonIsStartedAndReplaced) {
 TEST_F(GpuCheckTest, SmPartitionsAreReserved) {
   const End end = check(Machine(), "--only partitions");
   for (const char* const line : {"reached: partitions: chunks of the card",
-                                 "reached: partitions: a quarter and a half are reserved"}) {
+                                 "reached: partitions: 0.50 of the card is reserved"}) {
     EXPECT_NE(end.output.find(line), std::string::npos) << line;
   }
   EXPECT_EQ(end.exit_code, 1) << "nobody is limited";

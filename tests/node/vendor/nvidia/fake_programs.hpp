@@ -96,9 +96,14 @@ class FakePrograms final : public Programs {
     mount_answer_ = std::move(answer);
   }
   /// The driver is too old for them.
-  void refuse_partitions() {
+  void refuse_partitions(bool refuse) {
     const std::lock_guard lock(mutex_);
-    no_partitions_ = true;
+    no_partitions_ = refuse;
+  }
+  /// So many commands for partitions are done, and not answered in time.
+  void answer_late(int commands) {
+    const std::lock_guard lock(mutex_);
+    late_ = commands;
   }
   /// Of a daemon that was started with -S. Valid until that ends.
   fake_mps::Partitions& partitions(const std::string& pipe_dir) {
@@ -201,6 +206,11 @@ class FakePrograms final : public Programs {
     if (command.input == "lspart\n" || command.input.starts_with("sm_partition ")) {
       const auto divided = partitions_.find(dir);
       const bool known = divided != partitions_.end();
+      if (late_ > 0 && known && command.input.starts_with("sm_partition ")) {
+        --late_;
+        (void)divided->second.answer(command.input);
+        return fail(Errc::kTimeout, "did not end in time");
+      }
       // Whatever the answer is, like the real one.
       return ProgramEnd{0, known ? divided->second.answer(command.input) : "unknown command\n"};
     }
@@ -231,6 +241,7 @@ class FakePrograms final : public Programs {
   mutable std::mutex mutex_;
   std::map<std::string, fake_mps::Partitions> partitions_;  ///< by pipe directory
   bool no_partitions_ = false;
+  int late_ = 0;
   std::vector<Command> commands_;
   std::set<std::string> daemons_;
   std::set<std::string> hung_;

@@ -144,14 +144,14 @@ TEST_F(MpsDaemonTest, HoldsClientsWithoutLimitsOfTheirOwn) {
 
 TEST_F(MpsDaemonTest, AdmitsClientsOnlyToTheirSmPartitions) {
   settings_.sm_partitions = true;
-  ASSERT_TRUE(folders().add_client("slot-1.a"));
   ASSERT_TRUE(daemon_.start());
   ASSERT_TRUE(daemon_.hold({.mebibytes = 8192, .percent = 50}));
   ASSERT_TRUE(daemon_.open_to_clients());
   EXPECT_TRUE(daemon_.divides_as_set());
-  const auto reserved = daemon_.partitions().reserve({{"slot-1.a", MilliGpu(500)}});
+  const auto reserved = daemon_.partitions().reserve("slot-1.a", {{"slot-1.a", MilliGpu(500)}});
   ASSERT_TRUE(reserved) << reserved.error().message;
   const std::string own = SmPartitions::id_of(folders().current(), "slot-1.a");
+  ASSERT_TRUE(folders().add_client("slot-1.a"));
   EXPECT_EQ(ask(client("control"), "client - - " + own), "memory 8192 compute 100\n");
   EXPECT_EQ(ask(client("control"), "client - -"),
             "error: CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION\n");

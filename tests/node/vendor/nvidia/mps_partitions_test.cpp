@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -22,7 +24,10 @@ model::GrantedCard part(std::int64_t milli) {
 
 CardSharers with(const std::vector<std::pair<std::string, std::int64_t>>& containers) {
   CardSharers sharers;
-  for (const auto& [allocation, milli] : containers) sharers.add(allocation, part(milli));
+  for (const auto& [allocation, milli] : containers) {
+    sharers.add(allocation, part(milli));
+    sharers.starting = allocation;  // the last one
+  }
   return sharers;
 }
 
@@ -81,12 +86,29 @@ TEST_F(MpsPartitionsTest, AnEndedContainersIsFreeAgain) {
   EXPECT_EQ(partitions().used(), 16);
   enforcer_->keep({{"GPU-a", with({{"slot-1.a", 500}, {"slot-2.b", 500}})}});
   const std::string kept = partition_of("slot-2.b", 500);
-  EXPECT_FALSE(enforcer_->prepare("GPU-a", with({{"slot-2.b", 500}, {"slot-3.c", 500}})));
-  enforcer_->keep({{"GPU-a", with({{"slot-2.b", 500}, {"slot-3.c", 500}})}});
+  // The first one's claim is gone: the next container does not wait for the next keep().
   ASSERT_TRUE(enforcer_->prepare("GPU-a", with({{"slot-2.b", 500}, {"slot-3.c", 500}})));
   EXPECT_EQ(partitions().used(), 16);
   EXPECT_EQ(partition_of("slot-2.b", 500), kept);
   EXPECT_EQ(partition_of("slot-1.a", 500), "");
+}
+
+TEST_F(MpsPartitionsTest, OneWhoseAnswerWasLostIsRemoved) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", with({{"slot-1.a", 500}})));
+  enforcer_->keep({{"GPU-a", with({{"slot-1.a", 500}})}});
+  programs_.answer_late(1);
+  EXPECT_FALSE(enforcer_->prepare("GPU-a", with({{"slot-1.a", 500}, {"slot-2.b", 250}})));
+  EXPECT_EQ(partitions().used(), 12);
+  enforcer_->keep({{"GPU-a", with({{"slot-1.a", 500}, {"slot-2.b", 250}})}});
+  EXPECT_EQ(partitions().used(), 8);
+  EXPECT_TRUE(enforcer_->prepare("GPU-a", with({{"slot-1.a", 500}, {"slot-2.b", 250}})));
+}
+
+TEST_F(MpsPartitionsTest, ThatOfAnEarlierAllocationOfTheContainerIsFree) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", with({{"slot-1.a", 625}})));
+  enforcer_->keep({{"GPU-a", with({{"slot-1.a", 625}})}});
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", with({{"slot-1.again", 625}})));
+  EXPECT_EQ(partitions().used(), 10);
 }
 
 TEST_F(MpsPartitionsTest, OneThatWasPreparedAMomentAgoStaysWithoutAClaim) {
@@ -110,32 +132,43 @@ TEST_F(MpsPartitionsTest, ALaterAgentFindsThem) {
   EXPECT_EQ(partitions().used(), 8);
 }
 
-TEST_F(MpsPartitionsTest, AnotherDaemonHasOthersForAllOfTheCard) {
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", with({{"slot-1.a", 500}, {"slot-2.b", 250}})));
+/// Its partition's name may be another container's with the next daemon.
+TEST_F(MpsPartitionsTest, AContainerReachesOnlyTheDaemonThatMadeItsPartition) {
+  const CardSharers both = with({{"slot-2.b", 250}, {"slot-1.a", 500}});
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", with({{"slot-2.b", 250}})));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", both));
+  const auto reaches = [&](const char* allocation) {
+    std::error_code missing;
+    return std::filesystem::equivalent(client_file(allocation, "control"),
+                                       pipe("GPU-a") + "/control", missing);
+  };
+  EXPECT_TRUE(reaches("slot-1.a"));
+  EXPECT_TRUE(reaches("slot-2.b"));
   programs_.crash(pipe("GPU-a"));
   enforcer_->maintain();
   enforcer_->maintain();
-  ASSERT_TRUE(enforcer_->prepare("GPU-a", with({{"slot-1.a", 500}, {"slot-2.b", 250}})));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", both));  // a was restarted, and b goes on
+  EXPECT_TRUE(reaches("slot-1.a"));
+  EXPECT_FALSE(reaches("slot-2.b"));
+  EXPECT_EQ(partition_of("slot-2.b", 250), "");
   EXPECT_TRUE(partitions().has(partition_of("slot-1.a", 500)));
-  EXPECT_TRUE(partitions().has(partition_of("slot-2.b", 250)));
-  EXPECT_EQ(partitions().used(), 12);
 }
 
-TEST_F(MpsPartitionsTest, ADaemonThatDividesOtherwiseServesNoNewContainer) {
+TEST_F(MpsPartitionsTest, ADaemonThatDividesOtherwiseIsReplaced) {
   settings_.sm_partitions = false;
   renew();
   ASSERT_TRUE(enforcer_->prepare("GPU-a", with({{"slot-1.a", 500}})));
   settings_.sm_partitions = true;
   renew();
-  const auto prepared = enforcer_->prepare("GPU-a", with({{"slot-1.a", 500}, {"slot-2.b", 500}}));
-  ASSERT_FALSE(prepared);
-  EXPECT_EQ(prepared.error().code, Errc::kUnavailable);
-  EXPECT_NE(prepared.error().message.find("--mps-compute"), std::string::npos);
-  clock_.advance(61s);
-  enforcer_->keep({});
-  EXPECT_TRUE(programs_.daemons().empty());
-  EXPECT_TRUE(enforcer_->prepare("GPU-a", with({{"slot-2.b", 500}})));
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", with({{"slot-1.a", 500}, {"slot-2.b", 500}})));
+  EXPECT_EQ(programs_.starts().size(), 2U);
   EXPECT_EQ(partitions().used(), 8);
+  settings_.sm_partitions = false;
+  renew();
+  enforcer_->keep({{"GPU-a", with({{"slot-2.b", 500}})}});
+  enforcer_->maintain();
+  EXPECT_EQ(programs_.starts().size(), 3U);
+  EXPECT_EQ(programs_.starts().back().arguments.back(), "-multiuser-server");
 }
 
 TEST_F(MpsPartitionsTest, ComputeIsReservedAndNotEnforced) {

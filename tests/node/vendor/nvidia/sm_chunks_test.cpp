@@ -18,10 +18,17 @@ class SmChunksTest : public ::testing::Test {
   const testing::TempFolder folder_;
   FakePrograms programs_;
   testing::ManualClock clock_;
-  SmChunks chunks_{
-      MpsSettings{.sharers = 0, .run_dir = folder_.path(), .launcher = {"nsenter"}}, programs_,
-      clock_,
-      [this](std::chrono::milliseconds wait, const std::stop_token&) { clock_.advance(wait); }};
+  SmChunks chunks_ = make();
+
+  /// As when the agent is started.
+  SmChunks make() {
+    MpsSettings settings{.sharers = 0};
+    settings.run_dir = folder_.path();
+    settings.launcher = {"nsenter"};
+    return {
+        settings, programs_, clock_,
+        [this](std::chrono::milliseconds wait, const std::stop_token&) { clock_.advance(wait); }};
+  }
 };
 
 TEST_F(SmChunksTest, AreThoseThatADaemonLists) {
@@ -45,10 +52,43 @@ TEST_F(SmChunksTest, AreAskedForOncePerDriver) {
   EXPECT_EQ(programs_.starts().size(), 3U);
 }
 
-TEST_F(SmChunksTest, AreNoneWithAnOlderDriver) {
-  programs_.refuse_partitions();
+TEST_F(SmChunksTest, ALaterAgentKnowsThem) {
+  EXPECT_EQ(chunks_.of("GPU-a", "590.10"), 16);
+  SmChunks later = make();
+  EXPECT_EQ(later.of("GPU-a", "590.10"), 16);
+  EXPECT_EQ(programs_.starts().size(), 1U);
+  EXPECT_EQ(later.of("GPU-a", "595.20"), 16);
+  EXPECT_EQ(programs_.starts().size(), 2U);
+}
+
+TEST_F(SmChunksTest, AreNoneWithAnOlderDriverUntilItChanges) {
+  programs_.refuse_partitions(true);
   EXPECT_EQ(chunks_.of("GPU-a", "580.10"), 0);
   EXPECT_TRUE(programs_.daemons().empty());
+  programs_.refuse_partitions(false);
+  clock_.advance(1h);
+  EXPECT_EQ(chunks_.of("GPU-a", "580.10"), 0);
+  EXPECT_EQ(programs_.starts().size(), 1U);
+  EXPECT_EQ(chunks_.of("GPU-a", "590.10"), 16);
+}
+
+TEST_F(SmChunksTest, StayWhileTheDriverDoesNotSayItsVersion) {
+  EXPECT_EQ(chunks_.of("GPU-a", "590.10"), 16);
+  EXPECT_EQ(chunks_.of("GPU-a", ""), 16);
+  EXPECT_EQ(programs_.starts().size(), 1U);
+}
+
+TEST_F(SmChunksTest, AreAskedOfTheCardsOwnDaemonIfItRuns) {
+  const MpsFolders folders(folder_.path(), "GPU-a");
+  const auto daemon = folders.make_daemon();
+  ASSERT_TRUE(daemon);
+  ASSERT_TRUE(SmPartitions::mark(*daemon));
+  ASSERT_TRUE(
+      programs_.run({{"-d", "-S"}, {"CUDA_MPS_PIPE_DIRECTORY=" + *daemon + "/pipe"}, ""}, 1s));
+  ASSERT_TRUE(folders.make_current(*daemon, false));
+  EXPECT_EQ(chunks_.of("GPU-a", "590.10"), 16);
+  EXPECT_EQ(programs_.starts().size(), 1U) << "no other";
+  EXPECT_EQ(programs_.daemons().size(), 1U) << "it goes on";
 }
 
 TEST_F(SmChunksTest, AreAskedForAgainMinutesAfterAFailure) {

@@ -75,71 +75,79 @@ class SmPartitionsTest : public ::testing::Test {
 
 TEST_F(SmPartitionsTest, EachContainerHasTheChunksOfItsShare) {
   daemon_.in_a_sentence = true;
-  ASSERT_TRUE(partitions().reserve({{"a", MilliGpu(500)}, {"b", MilliGpu(62)}}));
+  const SmPartitions::Shares shares{{"a", MilliGpu(500)}, {"b", MilliGpu(62)}};
+  ASSERT_TRUE(partitions().reserve("a", shares));
+  EXPECT_EQ(id_of("b"), "") << "it gets its own when it starts";
+  ASSERT_TRUE(partitions().reserve("b", shares));
   EXPECT_EQ(chunks_of("a"), 8);
   EXPECT_EQ(chunks_of("b"), 1);
   EXPECT_EQ(daemon_.used(), 9);
-  EXPECT_EQ(id_of("c"), "");
 }
 
 TEST_F(SmPartitionsTest, AContainerKeepsItsPartition) {
-  ASSERT_TRUE(partitions().reserve({{"a", MilliGpu(500)}}));
+  ASSERT_TRUE(partitions().reserve("a", {{"a", MilliGpu(500)}}));
   const std::string id = id_of("a");
-  ASSERT_TRUE(partitions().reserve({{"a", MilliGpu(500)}, {"b", MilliGpu(250)}}));
+  ASSERT_TRUE(partitions().reserve("a", {{"a", MilliGpu(500)}}));
   EXPECT_EQ(id_of("a"), id);
-  EXPECT_EQ(daemon_.used(), 12);
+  EXPECT_EQ(daemon_.used(), 8);
 }
 
 TEST_F(SmPartitionsTest, AnotherShareIsAnotherPartition) {
-  ASSERT_TRUE(partitions().reserve({{"a", MilliGpu(500)}}));
-  ASSERT_TRUE(partitions().reserve({{"a", MilliGpu(750)}}));
+  ASSERT_TRUE(partitions().reserve("a", {{"a", MilliGpu(500)}}));
+  ASSERT_TRUE(partitions().reserve("a", {{"a", MilliGpu(750)}}));
   EXPECT_EQ(chunks_of("a"), 12);
   EXPECT_EQ(daemon_.used(), 12);
 }
 
+TEST_F(SmPartitionsTest, AContainerTakesTheRoomOfEndedOnes) {
+  ASSERT_TRUE(partitions().reserve("gone", {{"gone", MilliGpu(750)}}));
+  ASSERT_TRUE(partitions().reserve("a", {{"a", MilliGpu(500)}}));
+  EXPECT_EQ(chunks_of("gone"), 0);
+  EXPECT_EQ(chunks_of("a"), 8);
+}
+
 TEST_F(SmPartitionsTest, AContainerWithoutRoomWaits) {
-  ASSERT_TRUE(partitions().reserve({{"gone", MilliGpu(750)}}));
-  const auto reserved = partitions().reserve({{"a", MilliGpu(500)}});
+  const SmPartitions::Shares shares{{"a", MilliGpu(750)}, {"b", MilliGpu(500)}};
+  ASSERT_TRUE(partitions().reserve("a", shares));
+  const auto reserved = partitions().reserve("b", shares);
   ASSERT_FALSE(reserved);
   EXPECT_EQ(reserved.error().code, Errc::kUnavailable);
   EXPECT_NE(reserved.error().message.find("INVALID_RESOURCE_CONFIGURATION"), std::string::npos);
-  EXPECT_TRUE(partitions().keep({{"a", MilliGpu(500)}}));
-  EXPECT_TRUE(partitions().reserve({{"a", MilliGpu(500)}}));
+  EXPECT_EQ(chunks_of("a"), 12);
 }
 
 TEST_F(SmPartitionsTest, ThatOfAnEndedContainerIsRemovedOnceItsProcessesHaveEnded) {
-  ASSERT_TRUE(partitions().reserve({{"a", MilliGpu(500)}, {"b", MilliGpu(250)}}));
-  const std::string in_use = id_of("a").substr(sizeof "GPU-a/" - 1);
-  daemon_.in_use = {in_use};
-  EXPECT_FALSE(partitions().has_others({{"a", MilliGpu(500)}, {"b", MilliGpu(250)}}));
-  EXPECT_TRUE(partitions().has_others({{"b", MilliGpu(250)}}));
-  EXPECT_TRUE(partitions().keep({{"b", MilliGpu(250)}}));
-  EXPECT_EQ(chunks_of("a"), 8) << "it is in use";
-  EXPECT_TRUE(partitions().has_others({{"b", MilliGpu(250)}}))
-      << "so that the next call tries again";
+  const SmPartitions::Shares both{{"a", MilliGpu(500)}, {"b", MilliGpu(250)}};
+  const SmPartitions::Shares rest{{"b", MilliGpu(250)}};
+  for (const char* each : {"a", "b"}) ASSERT_TRUE(partitions().reserve(each, both));
+  daemon_.in_use = {id_of("a").substr(sizeof "GPU-a/" - 1)};
+  EXPECT_FALSE(partitions().has_others(both));
+  EXPECT_TRUE(partitions().has_others(rest));
+  EXPECT_FALSE(partitions().keep(rest)) << "it is in use";
+  EXPECT_EQ(chunks_of("a"), 8);
   daemon_.in_use.clear();
-  EXPECT_TRUE(partitions().keep({{"b", MilliGpu(250)}}));
+  EXPECT_TRUE(partitions().keep(rest));
   EXPECT_EQ(id_of("a"), "");
   EXPECT_EQ(daemon_.used(), 4);
   EXPECT_EQ(chunks_of("b"), 4);
 }
 
 TEST_F(SmPartitionsTest, OneThatNobodyGotIsRemoved) {
-  daemon_.answer("sm_partition add GPU-a 10");  // and then the agent was killed
+  (void)daemon_.answer("sm_partition add GPU-a 10");  // and then the agent was killed
   EXPECT_FALSE(partitions().has_others({}));
   EXPECT_TRUE(partitions().keep({}));
   EXPECT_EQ(daemon_.used(), 0);
 }
 
 TEST_F(SmPartitionsTest, AShareOfBeforeTheCardGaveChunksHasAtLeastOne) {
-  ASSERT_TRUE(partitions().reserve({{"a", MilliGpu(0)}}));
+  ASSERT_TRUE(partitions().reserve("a", {{"a", MilliGpu(0)}}));
   EXPECT_EQ(chunks_of("a"), 1);
 }
 
 TEST_F(SmPartitionsTest, NothingIsMadeOrRemovedWhileTheDaemonIsSilent) {
-  ASSERT_TRUE(partitions().reserve({{"a", MilliGpu(500)}}));
+  ASSERT_TRUE(partitions().reserve("a", {{"a", MilliGpu(500)}}));
   silent_ = true;
-  EXPECT_FALSE(partitions().reserve({{"b", MilliGpu(500)}}));
+  EXPECT_FALSE(partitions().reserve("b", {{"b", MilliGpu(500)}}));
   EXPECT_FALSE(partitions().keep({}));
   EXPECT_EQ(chunks_of("a"), 8);
 }

@@ -18,6 +18,7 @@ Wait wait_for(model::Misfit nearest) {
     case Misfit::kCardId:
     case Misfit::kIsolationUnsupported:
     case Misfit::kMemoryLimits:
+    case Misfit::kTooSmall:
     case Misfit::kTooLarge:
       return Wait::kNoSuchCard;
     case Misfit::kUnavailable:

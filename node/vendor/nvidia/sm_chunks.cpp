@@ -98,7 +98,7 @@ Result<int> SmChunks::ask_another(const std::string& card) {
       return fail(Errc::kUnavailable, folder + each + " cannot be made: " + error.message());
     }
   }
-  const auto chunks = start_and_ask(card, folder);
+  auto chunks = start_and_ask(card, folder);
   // Also after a failure: one that started too slowly may listen now.
   (void)control(folder, "quit\n");
   fs::remove_all(folder, error);

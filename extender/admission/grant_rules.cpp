@@ -48,13 +48,14 @@ bool has_slot(const kube::PodManifest& pod, const std::string& container) {
   });
 }
 
-/// Why the grant cannot take the place of what is no earlier one; "" = it can.
-std::string no_repair(const model::Grant& grant, const kube::PodManifest& pod) {
-  if (grant.revision == 0) return "the extender repairs a grant by a revision of it";
+/// Why the extender cannot write the grant to a bound pod, whatever stands there; "" = it can.
+std::string no_place(const model::Grant& grant, const kube::PodManifest& pod) {
+  if (!is_of(grant, pod)) return "is a grant of another pod or node";
+  if (grant.revision == 0) return "is no revision";
   for (const model::ContainerGrant& container : grant.containers) {
     if (has_slot(pod, container.container)) continue;
-    return "the extender repairs only grants of containers with a slot, which " +
-           quote(container.container) + " is not";
+    return "names the container " + quote(container.container) +
+           ", but only containers with a slot have cards";
   }
   return "";
 }
@@ -107,21 +108,17 @@ std::optional<std::string> no_revision(const kube::PodManifest& pod,
   if (revised != pod) return wrong("the extender may change nothing else of a pod");
   const auto later = model::decode_grant(*now);
   if (!later) return wrong(later.error().message);
-  if (!is_of(*later, pod)) return wrong("is a grant of another pod or node");
+  if (const std::string why = no_place(*later, pod); !why.empty()) return wrong(why);
   const auto earlier = before == nullptr ? std::nullopt : grant_of(old_pod, *before);
-  if (earlier) {
-    if (model::revises(*later, *earlier) && !weakens(*now, *before, check)) return std::nullopt;
-    if (is_vouched(*before, check)) {
-      return wrong(
-          "is no later revision of the signed grant that it replaces, or is not signed by a known "
-          "key");
-    }
-    if (later->revision <= earlier->revision) {
-      return wrong("is no later revision than the grant that it replaces");
-    }
+  if (earlier && model::revises(*later, *earlier)) {
+    if (!weakens(*now, *before, check)) return std::nullopt;
+    return wrong("is not signed by a known key, and the grant that it replaces is");
   }
-  const std::string why = no_repair(*later, pod);
-  return why.empty() ? std::nullopt : wrong(why);
+  // Only a known key's signature tells a genuine grant from a forged one.
+  const bool is_repair = !earlier || (check && !is_vouched(*before, check));
+  if (!is_repair) return wrong("is no later revision of the grant that it replaces");
+  if (!check || is_vouched(*now, check)) return std::nullopt;
+  return wrong("is not signed by a known key, as a grant is that repairs another one");
 }
 
 ChangedRequests changed_requests(const kube::PodManifest& pod, const kube::PodManifest& old_pod) {

@@ -26,14 +26,12 @@ namespace tangram::extender {
 /// revision of it, or repair it, and change nothing else. Nothing = it is that.
 ///
 /// A repair writes a revision over what somebody has made of the grant: over nothing, a text that
-/// is no grant, a grant of another pod or node, or one that the revision does not revise. A grant
-/// names its pod and node, so the new one must be of both. Only a known key's signature tells a
-/// genuine grant from one that somebody forged for this pod and node: what has one can only be
-/// revised, and by one that has one. Without keys the two are not told apart. Therefore a repair
-/// has a later revision than what it replaces: with the extender's token alone nobody puts an
-/// earlier, larger grant back, not even by another one in between, since such a user cannot remove
-/// a grant either. Where nothing tells the former revision, agents do: they journal it and take no
-/// earlier one. A repair is of containers with a slot: other pods were never given cards.
+/// is no grant, or a grant of another pod or node. With keys, a grant that none of them signed is
+/// as good as none, and a repair is signed by one. Without keys nothing tells a grant that somebody
+/// forged for this pod and node from a genuine one, so it is only revised: nobody with the
+/// extender's token puts other cards, or an earlier, larger share, in the place of a genuine grant.
+/// Where nothing tells the former revision, agents do: they journal it and take no earlier one. A
+/// revision and a repair are of containers with a slot: other pods were never given cards.
 ///
 /// @param check  whose signature a text carries; empty = no keys are known
 [[nodiscard]] std::optional<std::string> no_revision(const kube::PodManifest& pod,

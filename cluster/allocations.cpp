@@ -79,4 +79,13 @@ bool same_cards(const model::Allocation& a, const model::Allocation& b) {
   return a.isolation == b.isolation && model::same_cards(a.containers, b.containers);
 }
 
+bool same_revision(const model::Allocation& a, const model::Allocation& b) {
+  const auto same_amounts = [](const model::ContainerGrant& one, const model::ContainerGrant& two) {
+    return std::ranges::equal(one.cards, two.cards, {}, &model::GrantedCard::amounts,
+                              &model::GrantedCard::amounts);
+  };
+  return a.revision == b.revision && same_cards(a, b) &&
+         std::ranges::equal(a.containers, b.containers, same_amounts);
+}
+
 }  // namespace tangram::cluster

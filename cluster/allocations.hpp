@@ -37,4 +37,8 @@ struct Recorded {
 /// What no revision of a grant changes: the isolation, and what model::same_cards() compares.
 [[nodiscard]] bool same_cards(const model::Allocation& a, const model::Allocation& b);
 
+/// The same revision, of the same amounts. Former amounts are left out: the ledger adds those that
+/// still count.
+[[nodiscard]] bool same_revision(const model::Allocation& a, const model::Allocation& b);
+
 }  // namespace tangram::cluster

@@ -1,5 +1,6 @@
 #include "cluster/resize.hpp"
 
+#include "cluster/allocations.hpp"
 #include "model/resizing.hpp"
 
 #include <algorithm>
@@ -169,9 +170,7 @@ ResizablePodPtr resizable(const kube::Pod& pod, const Result<PodPlan>& plan,
   // counts.
   const bool is_known = held != nullptr && !held->containers.empty() && !held->by_start;
   if (!is_granted && !is_known) return nullptr;
-  const bool counts =
-      is_granted &&
-      (!is_known || (held->revision == shown.revision && held->containers == shown.containers));
+  const bool counts = is_granted && (!is_known || same_revision(*held, shown));
   if (counts && plan && node != nullptr && has_all_it_requests(shown, plan->demand.gpu, *node)) {
     return nullptr;
   }
@@ -179,7 +178,8 @@ ResizablePodPtr resizable(const kube::Pod& pod, const Result<PodPlan>& plan,
       ResizablePod{.pod = {pod.uid, pod.ns, pod.name},
                    .node = pod.node,
                    .request = plan ? std::optional(plan->demand.gpu) : std::nullopt,
-                   .revision = is_granted ? shown.revision : -1});
+                   .revision = is_granted ? shown.revision : -1,
+                   .is_damaged = !counts});
 }
 
 bool has_all_it_requests(const Allocation& allocation, const model::GpuRequest& request,

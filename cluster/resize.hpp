@@ -21,6 +21,7 @@ struct ResizablePod {
   std::string node;
   std::optional<model::GpuRequest> request;  ///< nothing = its annotations are no valid request
   int revision = 0;                          ///< of the grant that stands on the pod; -1 = none
+  bool is_damaged = false;  ///< somebody has changed or removed the one that counts
 };
 using ResizablePodPtr = std::shared_ptr<const ResizablePod>;
 

@@ -122,7 +122,9 @@ void Resizer::advance(Case& its) {
   its.wanted = wanted_of(its, *allocation, node);
   if (its.wanted == Wanted::kNothing) refuse(its, "");
   const auto& request = its.pod->request;
-  if (!its.resize && request && cluster::has_all_it_requests(*allocation, *request, node)) {
+  const bool has_all =
+      !its.resize && request && cluster::has_all_it_requests(*allocation, *request, node);
+  if (has_all && !its.pod->is_damaged) {
     return parts_.pods.forget_resizable(its.pod);
   }
   if (its.wanted != Wanted::kNothing && now >= its.next_try) write(its, *allocation, node);
@@ -139,7 +141,7 @@ void Resizer::refuse(Case& its, std::string_view why) {
 Resizer::Wanted Resizer::wanted_of(const Case& its, const model::Allocation& allocation,
                                    const model::NodeState& node) {
   if (cluster::must_be_taken_back(allocation, node)) return Wanted::kFormer;
-  if (!its.resize) return Wanted::kNothing;
+  if (!its.resize) return its.pod->is_damaged ? Wanted::kRepeated : Wanted::kNothing;
   if (its.resize->state == ResizeState::kProposed) return Wanted::kNext;
   const bool replaced = cluster::may_be_replaced(allocation, its.pod->revision, node);
   return replaced ? Wanted::kRepeated : Wanted::kNothing;
@@ -203,14 +205,13 @@ void Resizer::write(Case& its, const model::Allocation& allocation, const model:
   // Whatever else stands there was not written by an extender, and is replaced.
   const bool ours = is_ours(recorded, *entry);
   const bool behind = ours && recorded.allocation.revision > allocation.revision;
-  const bool stands = ours && recorded.allocation.revision == allocation.revision &&
-                      recorded.allocation.containers == allocation.containers;
+  const bool stands = ours && cluster::same_revision(recorded.allocation, allocation);
   const auto requested = plan ? std::optional(plan->demand.gpu) : std::nullopt;
   if (requested != its.pod->request || behind || (its.wanted == Wanted::kRepeated && stands)) {
     return put_off(its);
   }
   model::Allocation next = revision_for(its, allocation, node);
-  next.revision = std::max({next.revision, 1 + revision_on(*pod), 1 + its.written});
+  next.revision = std::max(next.revision, 1 + its.written);
   const bool written = send(its, *pod, *entry, next);
   if (written && its.wanted == Wanted::kFormer) {
     its.next_try = parts_.clock.now() + its.after_taking_back;
@@ -296,15 +297,14 @@ Result<void> Resizer::try_to_write(Case& its) {
 void Resizer::settle(Case& its) {
   const std::scoped_lock lock(writing_);
   const kube::PodAnnotation& change = its.doubt->change;
+  const TimePoint before = parts_.clock.now();
   const auto pod = kube::read_pod(parts_.api, change.ns, change.name, settings_.api_timeout);
   const bool gone = pod ? pod->uid != change.uid : pod.error().code == Errc::kNotFound;
   if (gone) return end_doubt(its, false);
   if (!pod) return put_off(its);
-  if (pod->resource_version != change.resource_version) {
-    const auto grant = pod->annotations.find(model::kGrantKey);
-    return end_doubt(its, grant != pod->annotations.end() && grant->second == change.value);
-  }
-  if (parts_.clock.now() - its.doubt->sent > kLateWrite) {
+  // Applied, or overtaken, or applied and overwritten at once, when an agent may have seen it.
+  if (pod->resource_version != change.resource_version) return end_doubt(its, true);
+  if (before - its.doubt->sent > kLateWrite) {
     end_doubt(its, false);
   } else if (may_write()) {
     if (try_to_write(its)) end_doubt(its, true);
@@ -313,7 +313,7 @@ void Resizer::settle(Case& its) {
   }
 }
 
-/// @param applied  the watch will show it
+/// @param applied  perhaps: if the watch does not show it, look_for_revision() decides
 void Resizer::end_doubt(Case& its, bool applied) {
   if (applied) {
     its.written = its.doubt->revision;
@@ -340,11 +340,25 @@ void Resizer::look_for_revision(Case& its) {
   const bool unknown = !pod && pod.error().code != Errc::kNotFound;
   if (unknown || (pod && pod->uid == name.uid && has_revision(*pod, *entry))) {
     its.unshown = parts_.clock.now() + kUnshown;
-  } else {
-    spdlog::warn("pod {}/{} has lost revision {} of its grant: somebody has changed it", name.ns,
-                 name.name, entry->allocation->revision);
-    cancel(name.uid);
+    return;
   }
+  const bool is_applied = has_applied(*entry->allocation);
+  spdlog::warn("pod {}/{} does not have revision {} of its grant, which its agent has {}", name.ns,
+               name.name, entry->allocation->revision, is_applied ? "applied" : "not applied");
+  its.version = 0;
+  if (!is_applied) return cancel(name.uid);
+  // Its containers are held to it, so it counts, as if the watch had shown it; and is repaired.
+  parts_.ledger.apply([&](model::Ledger& ledger) {
+    ledger.observe(entry->allocation, entry->is_signed, entry->issued_at);
+  });
+}
+
+bool Resizer::has_applied(const model::Allocation& allocation) const {
+  const auto cluster = parts_.ledger.snapshot();
+  const model::NodeState* const node = cluster->find(allocation.node);
+  const auto* answer =
+      node == nullptr ? nullptr : model::answer_of(*node->inventory, allocation.pod_uid);
+  return answer != nullptr && answer->applied >= allocation.revision;
 }
 
 bool Resizer::has_revision(const kube::Pod& pod, const model::Ledger::Entry& entry) const {

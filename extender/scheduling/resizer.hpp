@@ -136,6 +136,8 @@ class Resizer final : public prometheus::Collectable {
   void end_doubt(Case& its, bool applied);
   void cancel(const std::string& uid);
   void look_for_revision(Case& its);
+  /// By what its node's agent has published.
+  [[nodiscard]] bool has_applied(const model::Allocation& allocation) const;
   [[nodiscard]] bool has_revision(const kube::Pod& pod, const model::Ledger::Entry& entry) const;
   void put_off(Case& its);
   void count(ResizeOutcome outcome);

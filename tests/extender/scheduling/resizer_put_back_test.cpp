@@ -167,15 +167,37 @@ TEST_F(PutBackTest, ARevisionThatWasRemovedBeforeTheAgentAppliedItIsWrittenAgain
   EXPECT_EQ(granted(), 700);
 }
 
-TEST_F(PutBackTest, ALaterRevisionOfOtherCardsIsReplacedByALaterOne) {
+TEST_F(PutBackTest, ARevisionOfOtherCardsHasNoNumberThatCounts) {
   model::Grant forged = grant();
   forged.revision = 50;
   forged.containers[0].cards[0].uuid = "n-1";
   put_back(model::encode(forged));
   request("0.7");
   look();
-  EXPECT_EQ(grant().revision, 51) << "admission lets no grant be replaced by an earlier one";
+  EXPECT_EQ(grant().revision, 1);
   EXPECT_EQ(granted(), 700);
+  EXPECT_EQ(grant().containers[0].cards[0].uuid, "n-0");
+}
+
+/// An extender that starts afterwards would not know the pod's card.
+TEST_F(PutBackTest, AGrantThatIsRemovedIsWrittenAgainWithoutAResize) {
+  annotate("p", R"({"tangram.dev/gpu-grant":null})");
+  look();
+  EXPECT_EQ(grant().revision, 1);
+  EXPECT_EQ(granted(), 500);
+  applied(1);
+  EXPECT_EQ(used(), 500);
+  for (int i = 0; i < 3; ++i) look();
+  EXPECT_EQ(writes(), 1U);
+  EXPECT_EQ(state(), "");
+}
+
+TEST_F(PutBackTest, AForgedGrantIsReplacedWithoutAResize) {
+  model::Grant forged = grant();
+  forged.containers[0].cards[0].uuid = "n-1";
+  put_back(model::encode(forged));
+  look();
+  EXPECT_EQ(grant().revision, 1);
   EXPECT_EQ(grant().containers[0].cards[0].uuid, "n-0");
 }
 
@@ -244,6 +266,20 @@ TEST_F(UnshownTest, ALostRevisionKeepsNoRoomOnceThePodRequestsWhatItHas) {
   EXPECT_EQ(used(), 500);
   EXPECT_EQ(writes(), 1U);
   EXPECT_EQ(state(), "");
+}
+
+/// An older agent does not say what its containers are held to.
+TEST_F(UnshownTest, ALostRevisionThatTheAgentHasAppliedCounts) {
+  write("0.7");
+  put_back(first_);
+  answer({{uid_, {.applied = 1}}});
+  clock().advance(70s);
+  look();
+  EXPECT_FALSE(is_awaited());
+  EXPECT_EQ(used(), 700);
+  look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(granted(), 700);
 }
 
 TEST_F(UnshownTest, ARevisionThatTheWatchShowsLateKeepsItsRoom) {

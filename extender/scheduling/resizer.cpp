@@ -118,17 +118,23 @@ void Resizer::advance(Case& its) {
   its.wanted = Wanted::kNothing;
   its.resize.reset();
   if (allocation == nullptr || allocation->terminating) return;
-  its.resize = state_of(its, *allocation, node);
-  its.wanted = wanted_of(its, *allocation, node);
-  if (its.wanted == Wanted::kNothing) refuse(its, "");
-  const auto& request = its.pod->request;
-  const bool has_all =
-      !its.resize && request && cluster::has_all_it_requests(*allocation, *request, node);
-  if (has_all && !its.pod->is_damaged) {
-    return parts_.pods.forget_resizable(its.pod);
-  }
+  decide(its, *allocation, node);
+  if (is_done(its, *allocation, node)) return parts_.pods.forget_resizable(its.pod);
   if (its.wanted != Wanted::kNothing && now >= its.next_try) write(its, *allocation, node);
   if (!its.refused.empty()) its.resize = cluster::Resize{ResizeState::kInfeasible, its.refused};
+}
+
+void Resizer::decide(Case& its, const model::Allocation& allocation, const model::NodeState& node) {
+  its.resize = state_of(its, allocation, node);
+  its.wanted = wanted_of(its, allocation, node);
+  if (its.wanted == Wanted::kNothing) refuse(its, "");
+}
+
+bool Resizer::is_done(const Case& its, const model::Allocation& allocation,
+                      const model::NodeState& node) {
+  const auto& request = its.pod->request;
+  return !its.resize && !its.pod->is_damaged && request &&
+         cluster::has_all_it_requests(allocation, *request, node);
 }
 
 /// Says that what is wanted cannot be written now. @param why  "" = it can, as far as is known

@@ -118,6 +118,9 @@ class Resizer final : public prometheus::Collectable {
 
   void follow();
   void advance(Case& its);
+  void decide(Case& its, const model::Allocation& allocation, const model::NodeState& node);
+  [[nodiscard]] static bool is_done(const Case& its, const model::Allocation& allocation,
+                                    const model::NodeState& node);
   void refuse(Case& its, std::string_view why);
   void report(Case& its) const;
   void write(Case& its, const model::Allocation& allocation, const model::NodeState& node);

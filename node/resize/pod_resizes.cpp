@@ -100,6 +100,16 @@ void add_bounded(model::ResizeAnswers& started, const model::ResizeAnswers& not_
   while (started.size() > model::kMaxResizeAnswers) started.erase(std::prev(started.end()));
 }
 
+/// If the pod's revision was refused, and is not applied.
+void add_refusal(model::ResizeAnswer& answer, const ResizesRefused& refused, const std::string& uid,
+                 int revision) {
+  const auto why = refused.find(uid);
+  if (why == refused.end() || why->second.revision != revision) return;
+  if (revision <= answer.applied) return;
+  answer.refused = revision;
+  answer.why = why->second.why;
+}
+
 }  // namespace
 
 PodResizes pod_resizes(const PodSource& pods, const Journal& journal, const ResizesRefused& refused,
@@ -122,11 +132,7 @@ PodResizes pod_resizes(const PodSource& pods, const Journal& journal, const Resi
     if (std::max(revision, has.most) == 0) continue;
     model::ResizeAnswer answer{
         .applied = applied, .refused = 0, .why = {}, .held = std::move(held[uid])};
-    const auto why = refused.find(uid);
-    if (why != refused.end() && why->second.revision == revision && revision > applied) {
-      answer.refused = revision;
-      answer.why = why->second.why;
-    }
+    add_refusal(answer, refused, uid, revision);
     if (applied > 0) now.released = now.released + beyond(pod->requests, amounts[uid]);
     if (!started || is_as_granted(answer.held, pod->grant)) as_granted.insert(uid);
     (started ? now.answers : not_started).emplace(uid, std::move(answer));

@@ -65,7 +65,8 @@ std::string Daemon::answer(std::string_view packet, bool privileged) {
   if (words[0] == "client" && words.size() >= 3 && !privileged) {
     return admit_client(words[1], words[2], words.size() > 3 ? words[3] : "");
   }
-  return privileged ? command(packet) : kRefused;
+  if (!privileged) return kRefused;
+  return divided_ && Partitions::takes(packet) ? partitions_.answer(packet) : command(packet);
 }
 
 std::string Daemon::command(std::string_view line) {
@@ -73,7 +74,6 @@ std::string Daemon::command(std::string_view line) {
   const auto is = [&](std::string_view name, std::size_t arguments) {
     return words[0] == name && words.size() == arguments + 1;
   };
-  if (divided_ && (is("lspart", 0) || is("sm_partition", 3))) return partitions_.answer(line);
   bool done = false;
   if (is("quit", 0)) {
     if (server_ != 0) ::kill(server_, SIGKILL);

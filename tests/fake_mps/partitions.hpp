@@ -14,6 +14,11 @@ class Partitions {
  public:
   static constexpr int kChunks = 16;
 
+  /// Is it a command for partitions?
+  static bool takes(std::string_view line) {
+    return line.starts_with("lspart") || line.starts_with("sm_partition ");
+  }
+
   /// @returns the answer to "lspart", "sm_partition add CARD CHUNKS" or "sm_partition rm CARD ID";
   ///          "" for rm that did it, and for any other line
   std::string answer(std::string_view line) {

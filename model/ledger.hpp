@@ -86,9 +86,8 @@ class Ledger {
   void expedite(std::string_view pod_uid);
 
   /// The API server said that the pod is bound.
-  /// @param is_signed, issued_at  as the entry's, of the grant that it took; "" = not known. What
-  /// the
-  ///                              watch has shown stays
+  /// @param is_signed, issued_at  as the entry's, of the grant that it took; "" = not known. They
+  ///                              replace nothing that the watch has shown
   /// @returns kNotFound if the pod has no allocation: it ended meanwhile, and stays ended
   Result<void> confirm(std::string_view pod_uid, bool is_signed = false,
                        std::string issued_at = {});

@@ -58,7 +58,7 @@ inline constexpr std::size_t kMaxResizesBytes = 170'000;
 
 /// Leaves out what pods are held to, from the last pod on, while the annotation's text would be
 /// longer than kMaxResizesBytes. Without that, a pod holds what its grant says.
-/// @param as_granted  pods of which the grant says that, too: theirs is left out first
+/// @param as_granted  pods whose grant says the same: their amounts are left out first
 void keep_to_size(ResizeAnswers& answers, const std::set<std::string, std::less<>>& as_granted);
 
 [[nodiscard]] std::string encode_resizes(const ResizeAnswers& answers);

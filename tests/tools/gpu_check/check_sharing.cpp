@@ -324,7 +324,7 @@ class PartitionsCheck {
     Env none = half;
     std::erase_if(none, [](const std::string& one) { return one.find("_PARTITION=") != one.npos; });
     const auto bare = start_worker(in_.programs, {}, none);
-    in_.report.expect(!problem(bare).empty(), "partitions: nobody computes without one",
+    in_.report.expect(!problem(bare).empty(), "partitions: no client computes without one",
                       problem(bare).empty() ? "a client without it got a context" : problem(bare));
     const double alone = speed_alone(in_.programs, half, "partitions: 0.5 alone", in_.report);
     const auto both = compute_together(in_.programs, {quarter, half});

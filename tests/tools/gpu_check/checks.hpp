@@ -53,8 +53,8 @@ void check_cost(const Setting& in);
 /// nothing gets past it, and the card is given back.
 void check_mps(const Setting& in);
 
-/// SM partitions as the agent makes them: throughput follows their chunks, nobody computes without
-/// one, and a neighbour takes none of it.
+/// SM partitions as the agent makes them: throughput follows their chunks, no client computes
+/// without one, and a neighbour takes none of it.
 void check_partitions(const Setting& in);
 
 /// Two processes take turns, under a slice set as the agent does.

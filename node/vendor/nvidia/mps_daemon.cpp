@@ -70,6 +70,10 @@ Command start_command(const MpsDaemonSpec& spec, const std::vector<std::string>&
   return command;
 }
 
+Command control_command(const std::string& daemon_folder, std::string lines) {
+  return {{kControl}, {pipe_variable(daemon_folder)}, std::move(lines)};
+}
+
 MpsLimits mps_limits(Mebibytes memory, MilliGpu compute) {
   constexpr std::int64_t kMilliPerPercent = 10;
   const auto rounded = [](std::int64_t value) {
@@ -101,7 +105,7 @@ MpsDaemon::MpsDaemon(const MpsSettings& settings, std::string card, Programs& pr
       daemon_(folders_.current()) {}
 
 Result<ProgramEnd> MpsDaemon::control(std::string input, std::chrono::milliseconds limit) {
-  return programs_.run({{kControl}, {pipe_variable(daemon_)}, std::move(input)}, limit);
+  return programs_.run(control_command(daemon_, std::move(input)), limit);
 }
 
 MpsDaemon::Liveness MpsDaemon::check() {

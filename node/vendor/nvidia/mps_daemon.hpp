@@ -56,6 +56,9 @@ struct MpsDaemonSpec {
 [[nodiscard]] Command start_command(const MpsDaemonSpec& spec,
                                     const std::vector<std::string>& launcher);
 
+/// Gives lines to the daemon that runs in this folder of MpsFolders, by its front end.
+[[nodiscard]] Command control_command(const std::string& daemon_folder, std::string lines);
+
 /// Limits as MPS takes them.
 struct MpsLimits {
   std::int32_t mebibytes = 0;

@@ -112,12 +112,10 @@ Result<void> MpsEnforcer::prepare(const std::string& card, const CardSharers& sh
 Result<void> MpsEnforcer::admit(State& state, const CardSharers& sharers) const {
   const MpsFolders& folders = state.daemon.folders();
   if (!settings_.sm_partitions) return add_clients(folders, sharers);
-  CardSharers here = sharers;
-  for (const auto& [allocation, fresh] : state.fresh) {
-    here.allocations.emplace(allocation, fresh.compute);
-  }
+  SmPartitions::Shares shares = sharers.allocations;
+  for (const auto& [allocation, fresh] : state.fresh) shares.emplace(allocation, fresh.compute);
   state.swept = false;
-  auto reserved = state.daemon.partitions().reserve(sharers.starting, here.allocations);
+  auto reserved = state.daemon.partitions().reserve(sharers.starting, shares);
   return reserved ? folders.add_client(sharers.starting) : reserved;
 }
 

@@ -132,9 +132,7 @@ Result<int> SmChunks::start_and_ask(const std::string& card, const std::string& 
 
 Result<ProgramEnd> SmChunks::control(const std::string& daemon_folder, const char* line) {
   const bool quit = std::string_view(line) == "quit\n";
-  return programs_.run(
-      {{"nvidia-cuda-mps-control"}, {"CUDA_MPS_PIPE_DIRECTORY=" + daemon_folder + "/pipe"}, line},
-      quit ? kQuitLimit : kAnswerLimit);
+  return programs_.run(control_command(daemon_folder, line), quit ? kQuitLimit : kAnswerLimit);
 }
 
 }  // namespace tangram::node::nvidia

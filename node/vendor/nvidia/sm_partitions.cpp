@@ -1,6 +1,7 @@
 #include "node/vendor/nvidia/sm_partitions.hpp"
 
 #include "base/file.hpp"
+#include "base/number.hpp"
 #include "base/one_line.hpp"
 #include "model/compute_chunks.hpp"
 
@@ -8,8 +9,8 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -31,11 +32,7 @@ std::vector<std::string> words_of(const std::string& line) {
 }
 
 /// "-" counts as 0.
-std::int64_t number(std::string_view text) {
-  std::int64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
+std::int64_t number(std::string_view text) { return parse_number<std::int64_t>(text).value_or(0); }
 
 std::string text_in(const std::string& file) {
   auto text = read_file(file);

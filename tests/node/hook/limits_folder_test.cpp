@@ -83,29 +83,40 @@ TEST_F(LimitsFolderTest, AStartThatCannotSetItsLimitsFails) {
 /// The agent writes limits, and sets them if it finds a leaf: each at one of these moments.
 enum Moment { kBefore, kBeforeSet, kAfterSet, kAfter, kMoments };
 
-TEST_F(LimitsFolderTest, TheLastLimitsAreInForceAtTheEndWheneverTheAgentChangesThem) {
-  for (int writes = kBefore; writes < kMoments; ++writes) {
-    for (int sets = writes; sets < kMoments; ++sets) {
-      std::filesystem::remove(folder_.path() + "/leaf");
-      ASSERT_TRUE(both_.put(limits(8_mib)));
-      Mebibytes in_force;
-      const auto agent = [&](int moment) {
-        if (moment == writes) {
-          ASSERT_TRUE(both_.put(limits(4_mib)));
-        }
-        if (moment == sets && both_.leaf()) in_force = 4_mib;
-      };
-      agent(kBefore);
-      bool first = true;
-      const auto done = limit_start(both_, leaf_, [&](const Limits& read) -> Result<void> {
-        if (first) agent(kBeforeSet);
-        in_force = read.nvidia.at(0).amount;
-        if (std::exchange(first, false)) agent(kAfterSet);
-        return {};
-      });
-      ASSERT_TRUE(done);
-      agent(kAfter);
-      EXPECT_EQ(in_force, 4_mib) << "written at " << writes << ", set at " << sets;
+class LimitMomentTest : public LimitsFolderTest {
+ protected:
+  void start_beside_agent() {
+    std::filesystem::remove(folder_.path() + "/leaf");
+    ASSERT_TRUE(both_.put(limits(8_mib)));
+    agent(kBefore);
+    bool first = true;
+    const auto done = limit_start(both_, leaf_, [&](const Limits& read) -> Result<void> {
+      if (first) agent(kBeforeSet);
+      in_force_ = read.nvidia.at(0).amount;
+      if (std::exchange(first, false)) agent(kAfterSet);
+      return {};
+    });
+    ASSERT_TRUE(done);
+    agent(kAfter);
+  }
+  void agent(int moment) {
+    if (moment == writes_) {
+      ASSERT_TRUE(both_.put(limits(4_mib)));
+    }
+    if (moment == sets_ && both_.leaf()) in_force_ = 4_mib;
+  }
+
+  int writes_ = kBefore;
+  int sets_ = kBefore;
+  Mebibytes in_force_;
+};
+
+TEST_F(LimitMomentTest, TheLastLimitsAreInForceAtTheEndWheneverTheAgentChangesThem) {
+  for (writes_ = kBefore; writes_ < kMoments; ++writes_) {
+    for (sets_ = writes_; sets_ < kMoments; ++sets_) {
+      in_force_ = Mebibytes();
+      ASSERT_NO_FATAL_FAILURE(start_beside_agent());
+      EXPECT_EQ(in_force_, 4_mib) << "written at " << writes_ << ", set at " << sets_;
     }
   }
 }

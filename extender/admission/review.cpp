@@ -157,6 +157,28 @@ Result<void> read_binding(json::Reader& in, const Head& head, AdmissionRequest& 
   return in.finish();
 }
 
+void write_status(json::Writer& out, const AdmissionResponse& answer) {
+  const auto write = [&](std::string_view reason, int code) {
+    out.member("reason", reason).member("code", code);
+  };
+  out.key("status").begin_object();
+  out.member("status", "Failure").member("message", answer.refusal);
+  switch (answer.why) {
+    case AdmissionResponse::Why::kMistake:
+      write("BadRequest", 400);
+      break;
+    case AdmissionResponse::Why::kForbidden:
+      write("Forbidden", 403);
+      break;
+    case AdmissionResponse::Why::kBusy:
+      // The API server makes the header Retry-After of it, without which clients do not try again.
+      write("TooManyRequests", 429);
+      out.key("details").begin_object().member("retryAfterSeconds", 1).end_object();
+      break;
+  }
+  out.end_object();
+}
+
 }  // namespace
 
 std::string_view uid_of_review(std::string_view text) {
@@ -219,11 +241,7 @@ std::string encode_review(std::string_view uid, const AdmissionResponse& answer)
   out.begin_object().member("apiVersion", kApiVersion).member("kind", kKind);
   out.key("response").begin_object().member("uid", uid).member("allowed", answer.refusal.empty());
   if (!answer.refusal.empty()) {
-    const bool forbidden = answer.why == AdmissionResponse::Why::kForbidden;
-    out.key("status").begin_object();
-    out.member("status", "Failure").member("message", answer.refusal);
-    out.member("reason", forbidden ? "Forbidden" : "BadRequest");
-    out.member("code", forbidden ? 403 : 400).end_object();
+    write_status(out, answer);
   } else if (!answer.patch.empty()) {
     out.member("patchType", "JSONPatch").member("patch", base64_encode(answer.patch));
   }

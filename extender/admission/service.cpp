@@ -41,14 +41,14 @@ http::Response unreadable(const std::string& uid, const Error& error) {
   return http::json_response(encode_review(uid, refusal));
 }
 
-/// A refusal for the same reason. The client of a stored object tries again by itself.
+/// A refusal for the same reason, after which the client tries again by itself.
 http::Response busy(const std::string& uid) {
   constexpr std::string_view kWhy =
       "other large objects are being reviewed, and there is no memory for one more; try again";
   if (uid.empty()) return http::retry_response(std::chrono::seconds(1), kWhy);
   AdmissionResponse refusal;
   refusal.refusal = kWhy;
-  refusal.why = AdmissionResponse::Why::kForbidden;
+  refusal.why = AdmissionResponse::Why::kBusy;
   return http::json_response(encode_review(uid, refusal));
 }
 

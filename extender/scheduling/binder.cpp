@@ -48,6 +48,23 @@ BindOutcome outcome_of(Errc code) {
   return BindOutcome::kRefused;
 }
 
+/// What Ledger::confirm() is told of a grant.
+struct BoundGrant {
+  bool is_signed = false;
+  std::string issued_at;
+};
+/// @returns nothing unless the pod has a grant of exactly this
+std::optional<BoundGrant> grant_of(const kube::Pod& pod, const model::Allocation& allocation,
+                                   const model::SignatureCheck& check) {
+  auto recorded = cluster::recorded_allocation(pod, check);
+  if (recorded.allocation.isolation != allocation.isolation ||
+      recorded.allocation.containers != allocation.containers) {
+    return std::nullopt;
+  }
+  return BoundGrant{.is_signed = model::is_known_key(recorded.grant_key),
+                    .issued_at = std::move(recorded.issued_at)};
+}
+
 }  // namespace
 
 std::string_view to_string(BindOutcome outcome) {
@@ -252,11 +269,8 @@ Binder::BindResult Binder::check_bind(const BindArgs& args, TimePoint deadline,
   const auto pod = read_outcome(args, deadline);
   const bool gone = pod ? pod->uid != args.uid : pod.error().code == Errc::kNotFound;
   if (pod && !gone && pod->node == args.node) {
-    auto recorded = cluster::recorded_allocation(*pod, *parts_.check);
-    if (recorded.allocation.isolation == allocation.isolation &&
-        recorded.allocation.containers == allocation.containers) {
-      return confirmed(args, model::is_known_key(recorded.grant_key),
-                       std::move(recorded.issued_at));
+    if (auto grant = grant_of(*pod, allocation, *parts_.check)) {
+      return confirmed(args, grant->is_signed, std::move(grant->issued_at));
     }
   }
   const bool decided = gone || (pod && (!pod->node.empty() || error.code == Errc::kConflict));
@@ -297,10 +311,12 @@ void Binder::resolve(const model::Ledger::Overdue& late) {
   if (!pod && pod.error().code != Errc::kNotFound) return;  // asked again after another ttl
   const bool bound_here =
       pod && pod->uid == allocation.pod_uid && pod->node == allocation.node && !pod->finished;
+  auto grant = bound_here ? grant_of(*pod, allocation, *parts_.check) : std::nullopt;
   const bool resolved = parts_.ledger.apply([&](model::Ledger& ledger) {
     if (!ledger.is_unchanged(late)) return false;  // its bind was sent again, or ended, meanwhile
-    if (bound_here) return ledger.confirm(allocation.pod_uid).has_value();
-    return ledger.forget(allocation.pod_uid);
+    if (!bound_here) return ledger.forget(allocation.pod_uid);
+    if (!grant) return ledger.confirm(allocation.pod_uid).has_value();  // the watch shows it
+    return ledger.confirm(allocation.pod_uid, grant->is_signed, grant->issued_at).has_value();
   });
   if (!resolved) return;
   spdlog::warn("pod {}/{} on node {} was assumed and not seen bound in time: {}",

@@ -192,7 +192,7 @@ TEST(BusyAdmissionTest, RefusesALargeReviewOfAnAddressThatHasHalfOfTheMemory) {
   const Verdict refused = last_answer(reviews);
   EXPECT_EQ(refused.uid, "7f0c");
   EXPECT_FALSE(refused.allowed);
-  EXPECT_EQ(refused.reason, "Forbidden");
+  EXPECT_EQ(refused.reason, "TooManyRequests");
   EXPECT_NE(refused.message.find("; try again"), std::string::npos) << refused.message;
 
   reviews.back() = {large, "10.0.0.2"};

@@ -267,6 +267,12 @@ TEST(ReviewTest, WritesARefusalAndNoPatchBesideIt) {
   verdict = verdict_in(encode_review("u", answer));
   EXPECT_EQ(verdict.reason, "Forbidden");
   EXPECT_EQ(verdict.code, 403);
+  EXPECT_EQ(verdict.retry_after_seconds, 0);
+  answer.why = AdmissionResponse::Why::kBusy;
+  verdict = verdict_in(encode_review("u", answer));
+  EXPECT_EQ(verdict.reason, "TooManyRequests");
+  EXPECT_EQ(verdict.code, 429);
+  EXPECT_EQ(verdict.retry_after_seconds, 1) << "without it, no client tries again";
 }
 
 /// A pod with managedFields of that many levels.

@@ -67,6 +67,8 @@ Verdict verdict_in(const std::string& response) {
   verdict.message = text("status.message");
   verdict.reason = text("status.reason");
   if (!text("status.code").empty()) verdict.code = std::stoi(text("status.code"));
+  const std::string retry = text("status.details.retryAfterSeconds");
+  if (!retry.empty()) verdict.retry_after_seconds = std::stoi(retry);
   if (!text("patch").empty()) {
     if (text("patchType") != "JSONPatch") throw std::runtime_error("patch without its type");
     verdict.patch = base64_decode(text("patch")).value();

@@ -35,6 +35,7 @@ struct Verdict {
   std::string message;
   std::string reason;
   int code = 0;
+  int retry_after_seconds = 0;
   std::string patch;  ///< decoded
   std::vector<std::string> warnings;
 };

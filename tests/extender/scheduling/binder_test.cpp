@@ -489,6 +489,7 @@ TEST_F(BinderTest, ConfirmsLaterWhatTurnsOutToBeBound) {
   rig_.clock.advance(1ms);
   EXPECT_EQ(rig_.binder.resolve_overdue(), 1U);
   EXPECT_EQ(rig_.entry(uid).phase, model::Phase::kConfirmed);
+  EXPECT_NE(rig_.entry(uid).issued_at, "") << "a write over the grant could not be repaired";
   EXPECT_EQ(rig_.used("a"), kHalf);
   EXPECT_EQ(rig_.bind("p", uid, "a").outcome, BindOutcome::kAlreadyBound);
 }

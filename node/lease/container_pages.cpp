@@ -56,6 +56,7 @@ Sight ContainerPages::look(TimePoint now) {
       break;
     }
   }
+  sight.launches = launches_;
   last_ = sight;
   last_.busy = {};
   return sight;
@@ -63,11 +64,10 @@ Sight ContainerPages::look(TimePoint now) {
 
 void ContainerPages::add(Sight& sight, std::size_t slot) {
   const ReadAccount account = pages_->account(slot, place_);
-  const auto [known, added] = busy_ns_.try_emplace(slot, account.busy_ns);
-  const std::uint64_t busy = std::min(account.busy_ns - known->second, kMostBusy);
-  known->second = account.busy_ns;
-  sight.busy += std::chrono::nanoseconds(busy);
-  sight.launches += account.launches;
+  const auto [known, added] = last_done_.try_emplace(slot, Done{.busy_ns = account.busy_ns});
+  const Done last = std::exchange(known->second, {account.busy_ns, account.launches});
+  sight.busy += std::chrono::nanoseconds(std::min(account.busy_ns - last.busy_ns, kMostBusy));
+  launches_ += account.launches - last.launches;
   if (account.in_flight == 0 && account.waiting == 0) return;
   if (!pages_->is_alive(slot)) return;
   sight.waits = sight.waits || account.waiting != 0;

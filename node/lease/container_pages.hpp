@@ -44,14 +44,20 @@ class ContainerPages {
   void wait_for_news(std::uint32_t known) const { pages_->wait_for_lease_news(place_, known); }
 
  private:
+  struct Done {
+    std::uint64_t busy_ns = 0;
+    std::uint32_t launches = 0;
+  };
   [[nodiscard]] shim::CardLimit& limit() const { return pages_->limits().cards.at(place_); }
   [[nodiscard]] std::uint32_t bit() const { return std::uint32_t{1} << place_; }
   void add(Sight& sight, std::size_t slot);
 
   std::shared_ptr<AllocationPages> pages_;  ///< null once moved from
   std::size_t place_;
-  std::size_t first_slot_ = 0;                    ///< to look at
-  std::map<std::size_t, std::uint64_t> busy_ns_;  ///< by slot, when it was looked at
+  std::size_t first_slot_ = 0;             ///< to look at
+  std::map<std::size_t, Done> last_done_;  ///< by slot, when it was looked at
+  /// That were seen. Not their sum over slots: each look is at other slots of many.
+  std::uint32_t launches_ = 0;
   std::uint32_t turn_ = shim::kTurnFree;
   Sight last_;  ///< but for what was measured then
   TimePoint next_look_{};

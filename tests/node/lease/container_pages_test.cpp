@@ -93,6 +93,24 @@ TEST_F(ContainerPagesTest, LooksAtAContainerWithManyLocksLessOften) {
   EXPECT_TRUE(seen) << "it goes on where it has stopped";
 }
 
+TEST_F(ContainerPagesTest, OnlyNewLaunchesCountHoweverManyProcessesThereWere) {
+  ContainerPages pages = open();
+  constexpr std::uint32_t kEnded = 100;  // more than a look is at
+  for (std::uint32_t slot = 0; slot < kEnded; ++slot) {
+    usage_.page->taken.at(slot) = 1;
+    account(slot).launches = slot + 1;
+  }
+  (void)pages.look(now_);
+  (void)pages.look(now_ + 1s);
+  const std::uint32_t before = pages.look(now_ + 2s).launches;
+  for (int second = 3; second < 10; ++second) {
+    EXPECT_EQ(pages.look(now_ + std::chrono::seconds(second)).launches, before) << "it is idle";
+  }
+  account(7).launches += 2;
+  (void)pages.look(now_ + 10s);
+  EXPECT_EQ(pages.look(now_ + 11s).launches, before + 2);
+}
+
 TEST_F(ContainerPagesTest, ATurnIsFreeOnceNobodyLeasesIt) {
   const shim::LimitsPage* const limits = shim::map_limits((folder_.path() + "/limits").c_str());
   {

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstddef>
+
 namespace tangram::shim {
 namespace {
 
@@ -89,6 +91,11 @@ bool lock_slot(const UsageFile& file, std::size_t slot) { return set_lock(file.f
 
 void unlock_slot(const UsageFile& file, std::size_t slot) {
   (void)set_lock(file.fd, slot, F_UNLCK);
+}
+
+int take_memory(const UsageFile& file, std::size_t slot) {
+  const auto begin = offsetof(UsagePage, slots) + slot * sizeof(Slot);
+  return posix_fallocate(file.fd, static_cast<off_t>(begin), sizeof(Slot));
 }
 
 bool is_locked(const UsageFile& file, std::size_t slot) {

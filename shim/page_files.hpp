@@ -28,6 +28,10 @@ void close_usage(UsageFile& file);
 ///          anything else if it cannot be locked at all
 [[nodiscard]] bool lock_slot(const UsageFile& file, std::size_t slot);
 void unlock_slot(const UsageFile& file, std::size_t slot);
+/// Takes the memory of a slot, which the file has only once it is written: then a full file system
+/// is an error here, and not a signal at the first access.
+/// @returns 0, or an errno
+[[nodiscard]] int take_memory(const UsageFile& file, std::size_t slot);
 /// Has a process locked it, by another open of the file than this one? Takes no lock.
 [[nodiscard]] bool is_locked(const UsageFile& file, std::size_t slot);
 

@@ -57,6 +57,7 @@ int take_slot(const UsageFile& usage) {
       if (errno == EAGAIN || errno == EACCES) continue;
       return errno;
     }
+    if (const int error = take_memory(usage, slot); error != 0) return error;
     usage.page->taken[slot].store(1, std::memory_order_release);
     SlotAccounts(*usage.page, slot).recover();
     usage.page->slots[slot].pid.store(pid, std::memory_order_relaxed);
@@ -66,10 +67,11 @@ int take_slot(const UsageFile& usage) {
   return EAGAIN;
 }
 
-/// Why the pages cannot be opened, of what was tried last. Out of descriptors or memory, a process
-/// may try again.
+/// Why the pages cannot be opened, of what was tried last. Out of descriptors, memory or room, a
+/// process may try again.
 State give_up(std::initializer_list<Word> why) {
-  const bool may_pass = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+  const bool may_pass =
+      errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOSPC || errno == EINTR;
   if (!may_pass || !own.has_said_why) log_line(why);
   own.has_said_why = may_pass;
   return may_pass ? State::kClosed : State::kFailed;
@@ -101,6 +103,9 @@ State open_pages() {
     return give_up({"all ", kMaxProcesses,
                     " places for processes that use cards in this container are "
                     "taken; end some of them"});
+  }
+  if (error == ENOSPC) {
+    return give_up({"the file system of ", kUsagePath, " is full, so no card can be used now"});
   }
   return give_up({"cannot lock a place in ", kUsagePath, " (error ",
                   static_cast<std::uint64_t>(error),

@@ -118,10 +118,16 @@ void AllocationPages::wait_for_lease_news(std::size_t place, std::uint32_t known
 }
 
 bool AllocationPages::cut_to_size() const {
+  constexpr off_t kHugePage = off_t{2} << 20U;  // what tmpfs may take at once
   struct stat status {};
   constexpr auto kSize = static_cast<off_t>(sizeof(shim::UsagePage));
   if (fstat(usage_fd_, &status) != 0 || status.st_size < kSize) return false;
-  if (status.st_size > kSize) (void)ftruncate(usage_fd_, kSize);
+  // Beyond its end, too, a file can have memory.
+  constexpr blkcnt_t kBlock = 512;  // of st_blocks
+  constexpr auto kMost = (kSize / kHugePage + 1) * kHugePage;
+  if (status.st_size > kSize || status.st_blocks * kBlock > kMost) {
+    (void)ftruncate(usage_fd_, kSize);
+  }
   return read_at<std::uint64_t>(usage_fd_, offsetof(shim::UsagePage, magic)) == shim::kUsageMagic;
 }
 

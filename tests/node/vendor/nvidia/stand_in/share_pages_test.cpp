@@ -224,6 +224,27 @@ TEST_F(SharePagesTest, APageThatAContainerMadeLongerIsCutAgain) {
   EXPECT_EQ(std::filesystem::file_size(paths->usage), sizeof(shim::UsagePage));
 }
 
+TEST_F(SharePagesTest, MemoryThatAContainerTookBehindItsPageIsFreed) {
+  const auto paths = pages_.put("a-1", {card(kFirst, 100)});
+  ASSERT_TRUE(paths);
+  const int fd = open(paths->usage.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  constexpr off_t kMuch = off_t{64} << 20U;
+  if (fallocate(fd, FALLOC_FL_KEEP_SIZE, sizeof(shim::UsagePage), kMuch) != 0) {
+    (void)close(fd);
+    GTEST_SKIP() << "the file system does not allocate ahead";
+  }
+  const auto taken = [&] {
+    struct stat status {};
+    EXPECT_EQ(fstat(fd, &status), 0);
+    return status.st_blocks * 512;
+  };
+  EXPECT_GE(taken(), kMuch);
+  EXPECT_TRUE(pages_.settle("a-1", {}));
+  EXPECT_LT(taken(), kMuch / 8);
+  (void)close(fd);
+}
+
 TEST_F(SharePagesTest, AContainerCanTakeNoLeaseOnItsPage) {
   const auto paths = pages_.put("a-1", {card(kFirst, 100)});
   ASSERT_TRUE(paths);

@@ -65,13 +65,16 @@ bool shifts(const Allocation& next) {
          });
 }
 
-/// By MPS, whose limits are those of a process's start.
+/// By MPS, whose limits are those of a process's start. Beside another means it limits memory, too.
 bool changes_what_mps_limits(const Allocation& next) {
   const bool by_mps = next.isolation == model::Isolation::kMps;
   return any_part(next, [&](const GrantedCard& part) {
     const bool memory = part.memory_limit != part.former->memory_limit;
+    const bool more_memory = part.memory_limit > part.former->memory_limit;
     const bool compute = part.compute_limit != part.former->compute_limit;
-    return (memory && part.memory_limits == model::MemoryLimits::kMps) || (compute && by_mps);
+    const bool by_none = part.memory_limits == model::MemoryLimits::kNone;
+    return (memory && part.memory_limits == model::MemoryLimits::kMps) ||
+           (by_mps && ((more_memory && !by_none) || compute));
   });
 }
 

@@ -34,8 +34,13 @@ std::string at_start_only(const std::string& what) {
          "with the new request";
 }
 
-std::optional<std::string> memory_cannot_change(const CardChange& card) {
-  if (card.changeable || card.means == MemoryLimits::kNone) return std::nullopt;
+std::optional<std::string> memory_cannot_change(const CardChange& card, model::Isolation mode) {
+  if (card.means == MemoryLimits::kNone) return std::nullopt;
+  if (card.changeable && mode == model::Isolation::kMps && !card.lowers_memory()) {
+    return at_start_only("MPS sets a memory limit beside that by " +
+                         std::string(to_string(*card.means)));
+  }
+  if (card.changeable) return std::nullopt;
   if (!card.means || *card.means == MemoryLimits::kDriver) {
     return at_start_only("an earlier version of the agent set the memory limit");
   }
@@ -106,7 +111,7 @@ std::optional<std::string> cannot_change(const Resize& resize) {
       return at_start_only("MPS sets the compute limit");
     }
     if (card.now.memory_limit == card.wanted.memory_limit) continue;
-    if (auto why = memory_cannot_change(card)) return why;
+    if (auto why = memory_cannot_change(card, resize.isolation())) return why;
   }
   return std::nullopt;
 }

@@ -188,6 +188,8 @@ TEST_F(ResizeOfTest, WhatMpsLimitsCannotChangeInARunningProcess) {
   EXPECT_NE(reason().find("MPS"), std::string::npos);
   ask(with_compute(400, 500));
   EXPECT_EQ(state(), "Proposed") << "the library limits the memory";
+  ask(with_compute(600, 500));
+  EXPECT_EQ(state(), "Infeasible") << "MPS has a limit of the start beside the library's";
   node_ = node(MemoryLimits::kMps);
   grant(with_compute(500, 500), Isolation::kMps);
   ask(with_compute(400, 500));

@@ -302,6 +302,11 @@ TEST_F(ResizerTest, WhatIsSetWhenAContainerStartsCannotBeChanged) {
                ResizeRig::grant("compute", 2, {share(512, 100)}, model::Isolation::kMps));
   rig.look_twice();
   EXPECT_EQ(rig.answer("compute"), (ResizeAnswer{2, 0, {}}));
+  rig.annotate("compute",
+               ResizeRig::grant("compute", 3, {share(768, 100)}, model::Isolation::kMps));
+  rig.look_twice();
+  EXPECT_EQ(rig.answer("compute"), (ResizeAnswer{2, 3, kCannotChange}))
+      << "MPS has a limit beside the library's";
 }
 
 TEST_F(ResizerTest, AWholeCardIsNeverResized) {

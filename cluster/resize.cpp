@@ -249,6 +249,13 @@ Allocation taken_back(const Allocation& allocation, const NodeState& node) {
   next.revision = next_number(allocation, node);
   const auto* answer = answer_of(*node.inventory, allocation.pod_uid);
   next.former_refused = answer != nullptr && answer->why == model::ResizeRefusal::kCannotChange;
+  // The former amounts are the most of several revisions, which no container may have had.
+  for (model::ContainerGrant& container : next.containers) {
+    for (GrantedCard& part : container.cards) {
+      const auto* const held = held_of(answer, container.container, part.uuid);
+      if (held != nullptr) part.set_amounts(*held);
+    }
+  }
   return next;
 }
 
@@ -261,6 +268,7 @@ bool may_be_replaced(const Allocation& allocation, int shown, const NodeState& n
 
 Allocation repeated(const Allocation& allocation, const NodeState& node) {
   Allocation next = allocation;
+  next.containers = model::repeated(allocation, node);
   next.revision = next_number(allocation, node);
   return next;
 }

@@ -87,16 +87,25 @@ bool asks_other_amounts(const GpuRequest& request, const std::vector<ContainerGr
 
 std::vector<ContainerGrant> resized(const GpuRequest& request, const Allocation& allocation,
                                     const NodeState& node) {
-  const ResizeAnswer* const answer = answer_of(*node.inventory, allocation.pod_uid);
-  const bool settled = is_settled(*node.inventory, allocation);
-  std::vector<ContainerGrant> next = allocation.containers;
+  std::vector<ContainerGrant> next = repeated(allocation, node);
   for_each_part(request, next, [&](const ContainerRequest& asked, GrantedCard& part) {
-    part.former = most_of(part, asked.container, answer, settled);
     const Card* const card = card_of(&node, part);
     if (card == nullptr || is_whole(part, card)) return;
     const Slice slice = slice_of(asked.share, *card);
     part.set_amounts({slice.memory, slice.compute, slice.memory_limit, slice.compute_limit});
   });
+  return next;
+}
+
+std::vector<ContainerGrant> repeated(const Allocation& allocation, const NodeState& node) {
+  const ResizeAnswer* const answer = answer_of(*node.inventory, allocation.pod_uid);
+  const bool settled = is_settled(*node.inventory, allocation);
+  std::vector<ContainerGrant> next = allocation.containers;
+  for (ContainerGrant& container : next) {
+    for (GrantedCard& part : container.cards) {
+      part.former = most_of(part, container.container, answer, settled);
+    }
+  }
   return next;
 }
 

@@ -34,6 +34,11 @@ namespace tangram::model {
                                                   const Allocation& allocation,
                                                   const NodeState& node);
 
+/// The parts of the next revision that says the same. Former amounts that are not the containers'
+/// any more are left out: their room may be another pod's.
+[[nodiscard]] std::vector<ContainerGrant> repeated(const Allocation& allocation,
+                                                   const NodeState& node);
+
 /// The first card that the pod's next revision cannot have: it is away, or the pod would hold more
 /// of it than now, and more than there is. A pod may shrink on a card that is over-granted.
 /// @returns nothing if there is room

@@ -130,10 +130,14 @@ void Resizer::decide(Case& its, const model::Allocation& allocation, const model
   if (its.wanted == Wanted::kNothing) refuse(its, "");
 }
 
+bool Resizer::is_damaged(const Case& its) {
+  return its.pod->is_damaged && its.undamaged != its.pod;
+}
+
 bool Resizer::is_done(const Case& its, const model::Allocation& allocation,
                       const model::NodeState& node) {
   const auto& request = its.pod->request;
-  return !its.resize && !its.pod->is_damaged && request &&
+  return !its.resize && !is_damaged(its) && request &&
          cluster::has_all_it_requests(allocation, *request, node);
 }
 
@@ -147,7 +151,7 @@ void Resizer::refuse(Case& its, std::string_view why) {
 Resizer::Wanted Resizer::wanted_of(const Case& its, const model::Allocation& allocation,
                                    const model::NodeState& node) {
   if (cluster::must_be_taken_back(allocation, node)) return Wanted::kFormer;
-  if (!its.resize) return its.pod->is_damaged ? Wanted::kRepeated : Wanted::kNothing;
+  if (!its.resize) return is_damaged(its) ? Wanted::kRepeated : Wanted::kNothing;
   if (its.resize->state == ResizeState::kProposed) return Wanted::kNext;
   const bool replaced = cluster::may_be_replaced(allocation, its.pod->revision, node);
   return replaced ? Wanted::kRepeated : Wanted::kNothing;
@@ -213,6 +217,8 @@ void Resizer::write(Case& its, const model::Allocation& allocation, const model:
   const bool behind = ours && recorded.allocation.revision > allocation.revision;
   const bool stands = ours && cluster::same_revision(recorded.allocation, allocation);
   const auto requested = plan ? std::optional(plan->demand.gpu) : std::nullopt;
+  // While another replica leads, its revisions look like damage until the ledger has them.
+  if (stands) its.undamaged = its.pod;
   if (requested != its.pod->request || behind || (its.wanted == Wanted::kRepeated && stands)) {
     return put_off(its);
   }

@@ -113,12 +113,15 @@ class Resizer final : public prometheus::Collectable {
     std::optional<Doubt> doubt;
     /// When to look for the revision that was written last, unless the watch has shown it.
     std::optional<TimePoint> unshown;
+    /// Equal to `pod` if its grant was read since, and is the one that counts.
+    cluster::ResizablePodPtr undamaged;
     int written = 0;  ///< the last revision that the API server took; no other gets its number
   };
 
   void follow();
   void advance(Case& its);
   void decide(Case& its, const model::Allocation& allocation, const model::NodeState& node);
+  [[nodiscard]] static bool is_damaged(const Case& its);
   [[nodiscard]] static bool is_done(const Case& its, const model::Allocation& allocation,
                                     const model::NodeState& node);
   void refuse(Case& its, std::string_view why);

@@ -181,6 +181,22 @@ model::Share with_compute(std::int64_t mib, std::int64_t milli) {
   return share;
 }
 
+TEST_F(ResizeOfTest, ARevisionIsTakenBackToWhatTheContainersHave) {
+  ask(with_compute(300, 600));
+  write();
+  answer({.applied = 0, .refused = 1, .why = model::ResizeRefusal::kInUse});
+  ask(with_compute(300, 800));
+  write();
+  const auto had = testing::granted("a", 500, 500).amounts();
+  answer({.applied = 0,
+          .refused = 2,
+          .why = model::ResizeRefusal::kNoRoom,
+          .held = {{"main", {{"a", had}}}}});
+  ASSERT_TRUE(must_be_taken_back(pod_, now()));
+  EXPECT_EQ(taken_back(pod_, now()).containers[0].cards[0].amounts(), had)
+      << "and not the 600 of the first, which nobody had";
+}
+
 TEST_F(ResizeOfTest, WhatMpsLimitsCannotChangeInARunningProcess) {
   grant(with_compute(500, 500), Isolation::kMps);
   ask(with_compute(500, 400));

@@ -192,6 +192,40 @@ TEST_F(PutBackTest, AGrantThatIsRemovedIsWrittenAgainWithoutAResize) {
   EXPECT_EQ(state(), "");
 }
 
+TEST_F(PutBackTest, AGrantThatIsRemovedAfterAShrinkTakesNoRoomOfOthers) {
+  resize("0.1", true);
+  const std::string other = rig_.add_pod(
+      "other", {{"tangram.dev/gpu-fraction", "0.9"}, {"tangram.dev/gpu-isolation", "time-slice"}});
+  rig_.show("other");
+  ASSERT_EQ(rig_.bind("other", other, "n").error, "");
+  annotate("p", R"({"tangram.dev/gpu-grant":null})");
+  for (int i = 0; i < 3; ++i) look();
+  EXPECT_EQ(grant().revision, 2);
+  EXPECT_EQ(granted(), 100);
+  EXPECT_EQ(used(), 1000);
+}
+
+TEST_F(PutBackTest, ARevisionOfAnotherLeaderIsReadOnce) {
+  annotate("p", R"({"tangram.dev/gpu-fraction":"0.4"})");
+  const auto cluster = rig_.ledger.snapshot();
+  const auto pod = rig_.table.find_resizable(uid_);
+  model::Grant next = grant();
+  next.revision = 1;
+  next.containers =
+      cluster::next_revision(*rig_.entry(uid_).allocation, *pod->request, *cluster->find("n"))
+          .containers;
+  put_back(model::encode(next));
+  applied(1);
+  const testing::CallMatch read{.method = kube::Method::kGet, .path_ends = "/pods/p"};
+  const std::size_t before = rig_.api.calls(read).size();
+  for (int i = 0; i < 300; ++i) {
+    resizer_.look();
+    clock().advance(std::chrono::seconds(1));
+  }
+  EXPECT_EQ(rig_.api.calls(read).size(), before + 1);
+  EXPECT_EQ(writes(), 0U);
+}
+
 TEST_F(PutBackTest, AForgedGrantIsReplacedWithoutAResize) {
   model::Grant forged = grant();
   forged.containers[0].cards[0].uuid = "n-1";

@@ -30,6 +30,9 @@ constexpr milliseconds kMaxBackoff{30'000};
 constexpr seconds kAfterTakingBack{10};
 /// An API server works on a request for 60 s at most.
 constexpr seconds kLateWrite{70};
+/// Of a write without an answer, in six seconds; then it is not sent again, so that it is decided
+/// after kLateWrite, and its room comes back. The ones that follow are sent once.
+constexpr int kMostSends = 5;
 /// Before a revision is looked for that the API server took and the watch, which takes a second,
 /// has not shown. An agent that has seen it publishes within 35 s what its containers are held to,
 /// or tries twice in this time. That counts even if the revision is gone.
@@ -41,6 +44,9 @@ constexpr std::string_view kNoMoreRevisions =
 constexpr std::string_view kRejected =
     "the API server does not let the extender write the pod's next grant: an admission webhook or "
     "policy rejects it, or the extender lacks a right; its log says which, and it tries again";
+constexpr std::string_view kNoAnswer =
+    "the API server does not say whether it wrote the pod's next grant: it fails, or an admission "
+    "webhook does; the extender's log has its answer, and it tries again";
 constexpr std::string_view kNotSigned =
     "the pod's grant is signed, and this extender has no known key to sign the next one; see "
     "docs/signing.md";
@@ -102,10 +108,7 @@ void Resizer::follow() {
 
 void Resizer::advance(Case& its) {
   const TimePoint now = parts_.clock.now();
-  if (its.doubt) {
-    if (now >= its.next_try) settle(its);
-    return;
-  }
+  if (its.doubt) return now < its.next_try ? void() : settle(its);
   if (its.unshown && now >= *its.unshown) look_for_revision(its);
   const auto cluster = parts_.ledger.snapshot();
   const auto found = cluster->lookup(its.pod->node);
@@ -121,6 +124,10 @@ void Resizer::advance(Case& its) {
   decide(its, *allocation, node);
   if (is_done(its, *allocation, node)) return parts_.pods.forget_resizable(its.pod);
   if (its.wanted != Wanted::kNothing && now >= its.next_try) write(its, *allocation, node);
+  show_refusal(its);
+}
+
+void Resizer::show_refusal(Case& its) {
   if (!its.refused.empty()) its.resize = cluster::Resize{ResizeState::kInfeasible, its.refused};
 }
 
@@ -200,6 +207,21 @@ std::optional<model::Ledger::Entry> Resizer::find_entry(const std::string& uid) 
   });
 }
 
+/// @param pod  as it is now
+bool Resizer::is_still_wanted(Case& its, const kube::Pod& pod, const model::Ledger::Entry& entry,
+                              const model::Allocation& allocation) const {
+  const auto plan = parts_.policies.plan(pod);
+  const auto recorded = cluster::recorded_allocation(pod, *parts_.check);
+  // Whatever else stands there was not written by an extender, and is replaced.
+  const bool ours = is_ours(recorded, entry);
+  const bool behind = ours && recorded.allocation.revision > allocation.revision;
+  const bool stands = ours && cluster::same_revision(recorded.allocation, allocation);
+  // While another replica leads, its revisions look like damage until the ledger has them.
+  if (stands) its.undamaged = its.pod;
+  const auto requested = plan ? std::optional(plan->demand.gpu) : std::nullopt;
+  return requested == its.pod->request && !behind && !(stands && its.wanted == Wanted::kRepeated);
+}
+
 void Resizer::write(Case& its, const model::Allocation& allocation, const model::NodeState& node) {
   const std::scoped_lock lock(writing_);
   if (!may_write()) return;
@@ -210,18 +232,7 @@ void Resizer::write(Case& its, const model::Allocation& allocation, const model:
   if (!entry || entry->issued_at.empty() || entry->former) return;
   const auto pod = kube::read_pod(parts_.api, name.ns, name.name, settings_.api_timeout);
   if (!pod || pod->uid != name.uid || pod->deleting || pod->finished) return put_off(its);
-  const auto plan = parts_.policies.plan(*pod);
-  const auto recorded = cluster::recorded_allocation(*pod, *parts_.check);
-  // Whatever else stands there was not written by an extender, and is replaced.
-  const bool ours = is_ours(recorded, *entry);
-  const bool behind = ours && recorded.allocation.revision > allocation.revision;
-  const bool stands = ours && cluster::same_revision(recorded.allocation, allocation);
-  const auto requested = plan ? std::optional(plan->demand.gpu) : std::nullopt;
-  // While another replica leads, its revisions look like damage until the ledger has them.
-  if (stands) its.undamaged = its.pod;
-  if (requested != its.pod->request || behind || (its.wanted == Wanted::kRepeated && stands)) {
-    return put_off(its);
-  }
+  if (!is_still_wanted(its, *pod, *entry, allocation)) return put_off(its);
   model::Allocation next = revision_for(its, allocation, node);
   next.revision = std::max(next.revision, 1 + its.written);
   const bool written = send(its, *pod, *entry, next);
@@ -300,6 +311,8 @@ Result<void> Resizer::try_to_write(Case& its) {
   spdlog::log(is_new ? spdlog::level::warn : spdlog::level::info, "{}", written.error().message);
   count(code == Errc::kTimeout ? ResizeOutcome::kUnknown : ResizeOutcome::kRefused);
   if (code == Errc::kInvalidArgument) refuse(its, kRejected);
+  its.doubt->sends = its.refused == kNoAnswer ? kMostSends : its.doubt->sends + 1;
+  if (its.doubt->sends >= kMostSends) refuse(its, kNoAnswer);
   put_off(its);
   return written;
 }
@@ -318,11 +331,14 @@ void Resizer::settle(Case& its) {
   if (pod->resource_version != change.resource_version) return end_doubt(its, true);
   if (before - its.doubt->sent > kLateWrite) {
     end_doubt(its, false);
-  } else if (may_write()) {
-    if (try_to_write(its)) end_doubt(its, true);
-  } else {
-    put_off(its);
+    return put_off(its);  // the room is others' for a while
   }
+  if (its.doubt->sends < kMostSends && may_write()) {
+    if (try_to_write(its)) return end_doubt(its, true);
+    return show_refusal(its);
+  }
+  put_off(its);
+  its.next_try = std::min(its.next_try, its.doubt->sent + kLateWrite + kInterval);
 }
 
 /// @param applied  perhaps: if the watch does not show it, look_for_revision() decides

@@ -91,6 +91,7 @@ class Resizer final : public prometheus::Collectable {
     kube::PodAnnotation change;
     int revision = 0;  ///< of the grant
     TimePoint sent{};  ///< last, of those that may still be applied
+    int sends = 0;
   };
   /// What is to be written next.
   enum class Wanted {
@@ -125,7 +126,10 @@ class Resizer final : public prometheus::Collectable {
   [[nodiscard]] static bool is_done(const Case& its, const model::Allocation& allocation,
                                     const model::NodeState& node);
   void refuse(Case& its, std::string_view why);
+  static void show_refusal(Case& its);
   void report(Case& its) const;
+  bool is_still_wanted(Case& its, const kube::Pod& pod, const model::Ledger::Entry& entry,
+                       const model::Allocation& allocation) const;
   void write(Case& its, const model::Allocation& allocation, const model::NodeState& node);
   std::optional<cluster::Resize> state_of(Case& its, const model::Allocation& allocation,
                                           const model::NodeState& node);

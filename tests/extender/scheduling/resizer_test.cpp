@@ -474,5 +474,27 @@ TEST_F(RejectedTest, DoesNotKeepTheRoomOfAnEarlierWriteWithoutAnAnswer) {
   EXPECT_TRUE(is_refused());
 }
 
+TEST_F(RejectedTest, SaysThatItsWritesHaveNoAnswerAndGivesTheirRoomBack) {
+  request("0.7");
+  rig_.api.plan().add(
+      {.match = kRevisionWrite, .fault = {.kind = Fault::Kind::kLoseBefore}, .times = 6});
+  for (int i = 0; i < 30; ++i) look();
+  EXPECT_EQ(writes(), 5U);
+  EXPECT_EQ(used(), 700);
+  EXPECT_TRUE(is_refused());
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_NE(told_[0].find("does not say whether"), std::string::npos) << told_[0];
+  for (int i = 0; i < 60; ++i) look();
+  EXPECT_EQ(used(), 500) << "it cannot come any more";
+  for (int i = 0; i < 150; ++i) look();
+  EXPECT_EQ(writes(), 7U) << "once without an answer, and once with one";
+  EXPECT_EQ(granted(), 700);
+  EXPECT_EQ(used(), 700);
+  applied(grant().revision);
+  look();
+  EXPECT_EQ(state(), "");
+  EXPECT_FALSE(is_refused());
+}
+
 }  // namespace
 }  // namespace tangram::extender

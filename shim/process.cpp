@@ -109,7 +109,7 @@ State open_pages() {
   }
   return give_up({"cannot lock a place in ", kUsagePath, " (error ",
                   static_cast<std::uint64_t>(error),
-                  "), so no card can be used; its file system needs open file description locks, "
+                  "), so no card can be used; its file system needs open file description locks, ",
                   "which Linux has since 3.15"});
 }
 

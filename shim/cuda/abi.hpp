@@ -59,7 +59,10 @@ inline constexpr int kLimitMallocHeapSize = 2;
 // CUdevice_attribute
 inline constexpr int kAttributeMultiprocessors = 16;
 inline constexpr int kAttributeThreadsPerMultiprocessor = 39;
-// CUDA_ARRAY3D_*: no memory of their own until some is mapped
+// CUDA_ARRAY3D_*: the depth is a number of layers
+inline constexpr unsigned kArrayLayered = 0x01;
+inline constexpr unsigned kArrayCubemap = 0x04;
+// … and no memory of their own until some is mapped
 inline constexpr unsigned kArraySparse = 0x40;
 inline constexpr unsigned kArrayDeferredMapping = 0x80;
 

@@ -44,16 +44,18 @@ std::uint64_t array_bytes(const Array3dDescriptor& array) {
   return round_up(row * rows * std::max(array.depth, kOne), kUnit);
 }
 
-/// Each level has half the size of the one before.
+/// Each level has half the size of the one before, and as many layers. The driver makes at least
+/// one level.
 std::uint64_t mipmap_bytes(Array3dDescriptor level, unsigned levels) {
   constexpr unsigned kMostLevels = 32;
   const auto half = [](std::size_t size) { return size > 1 ? size / 2 : size; };
+  const bool has_layers = (level.flags & (kArrayLayered | kArrayCubemap)) != 0;
   std::uint64_t bytes = 0;
-  for (unsigned i = 0; i < std::min(levels, kMostLevels); ++i) {
+  for (unsigned i = 0; i < std::clamp(levels, 1U, kMostLevels); ++i) {
     bytes += array_bytes(level);
     level.width = half(level.width);
     level.height = half(level.height);
-    level.depth = half(level.depth);
+    if (!has_layers) level.depth = half(level.depth);
   }
   return bytes;
 }

@@ -2,6 +2,7 @@
 #include "tests/fake_cuda/machine.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace fake_cuda {
@@ -30,15 +31,28 @@ CUresult free_pointer(CUdeviceptr pointer);
 
 void end_if_unused(std::uint64_t handle);
 
-CUresult allocate_array(CUarray* array, const Array3dDescriptor& of, std::uint64_t levels) {
+std::uint64_t bytes_of_array(const Array3dDescriptor& of, unsigned levels) {
+  if ((of.flags & (kArraySparse | kArrayDeferredMapping)) != 0) return 0;
+  const std::uint64_t element = (of.format == 0x20 ? 4 : of.format == 0x10 ? 2 : 1) * of.channels;
+  const auto at = [](std::size_t size, unsigned level) {
+    return std::max<std::size_t>(size >> level, 1);
+  };
+  const bool has_layers = (of.flags & (kArrayLayered | kArrayCubemap)) != 0;
+  const auto most_levels =
+      static_cast<unsigned>(std::bit_width(std::max({of.width, of.height, of.depth})));
+  std::uint64_t bytes = 0;
+  for (unsigned level = 0; level < std::clamp(levels, 1U, most_levels); ++level) {
+    bytes +=
+        element * at(of.width, level) * at(of.height, level) * at(of.depth, has_layers ? 0 : level);
+  }
+  return bytes;
+}
+
+CUresult allocate_array(CUarray* array, const Array3dDescriptor& of, unsigned levels) {
   Context* const context = current_context();
   if (context == nullptr) return kInvalidContext;
-  const std::uint64_t channel = of.format == 0x20 ? 4 : of.format == 0x10 ? 2 : 1;
-  std::uint64_t bytes = of.width * std::max<std::size_t>(of.height, 1) *
-                        std::max<std::size_t>(of.depth, 1) * channel * of.channels;
-  if ((of.flags & (kArraySparse | kArrayDeferredMapping)) != 0) bytes = 0;
-  std::uint64_t all = 0;
-  for (std::uint64_t level = 0; level < levels; ++level, bytes /= 4) all += bytes;
+  if (of.width == 0) return CUDA_ERROR_INVALID_VALUE;
+  const std::uint64_t all = bytes_of_array(of, levels);
   const std::lock_guard guard(machine().mutex);
   if (const auto taken = take(context->device, all); taken != CUDA_SUCCESS) return taken;
   const std::uint64_t handle = new_address(all);

@@ -103,9 +103,10 @@ Answer array_2d_v1(const Numbers& in) {
 }
 
 Answer mipmap(const Numbers& in) {
-  const Array3dDescriptor of{in.at(0), in.at(1), 0, 0x20, 1, 0};
+  const Array3dDescriptor of{in.at(0), in.at(1), in.at(2),
+                             0x20,     1,        static_cast<unsigned>(in.at(4))};
   CUmipmappedArray made = nullptr;
-  const auto result = call("cuMipmappedArrayCreate", &made, &of, static_cast<unsigned>(in.at(2)));
+  const auto result = call("cuMipmappedArrayCreate", &made, &of, static_cast<unsigned>(in.at(3)));
   return {result, {as_number(made)}};
 }
 

@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         Pair{"ArrayV2", {3020}, "array-2d 1024 1024", {2000}, "destroy-array"},
         Pair{"VolumeV1", {2000}, "array-v1 1024 32 32 0", {2000}, "destroy-array"},
         Pair{"VolumeV2", {3020}, "array 1024 32 32 0", {2000}, "destroy-array"},
-        Pair{"Mipmap", {5000}, "mipmap 1024 1024 1", {5000}, "destroy-mipmap"},
+        Pair{"Mipmap", {5000}, "mipmap 1024 1024 0 1 0", {5000}, "destroy-mipmap"},
         Pair{"Handle", {10020}, "create 4194304 1 0", {10020}, "release"},
         Pair{"Stream", {11020}, "alloc-async 4194304", {11020}, "free-async"},
         Pair{"StreamOfAThread", {11020, 2}, "alloc-async 4194304", {11020, 2}, "free-async"},

@@ -181,12 +181,30 @@ TEST_F(CudaMemoryTest, ArraysCountAtLeastWhatTheyTake) {
 }
 
 TEST_F(CudaMemoryTest, MipmapsCountWithAllTheirLevels) {
-  const auto mipmap = run("mipmap", {8192, 8192, 4});
+  const auto mipmap = run("mipmap", {8192, 8192, 0, 4, 0});
   ASSERT_EQ(mipmap.result, 0);
   EXPECT_GE(rig_.accounted(), rig_.really_used());
   EXPECT_GT(rig_.accounted(), 256 * kMiB);
   EXPECT_EQ(run("destroy-mipmap", {mipmap.value()}).result, 0);
   EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, AMipmapHasAtLeastOneLevel) {
+  ASSERT_EQ(run("mipmap", {8192, 8192, 0, 0, 0}).result, 0);
+  EXPECT_EQ(used(), 256 * kMiB);
+}
+
+TEST_F(CudaMemoryTest, EachLevelOfAMipmapHasAllItsLayers) {
+  constexpr std::uint64_t kLayered = 0x01;
+  constexpr std::uint64_t kCubemap = 0x04;
+  for (const std::uint64_t flags : {kLayered, kCubemap, kLayered | kCubemap}) {
+    const auto mipmap = run("mipmap", {1024, 1024, 12, 3, flags});
+    ASSERT_EQ(mipmap.result, 0);
+    EXPECT_EQ(used(), 63 * kMiB) << "48 + 12 + 3 MiB";
+    ASSERT_EQ(run("destroy-mipmap", {mipmap.value()}).result, 0);
+  }
+  ASSERT_EQ(run("mipmap", {1024, 1024, 16, 3, 0}).result, 0);
+  EXPECT_EQ(used(), 73 * kMiB) << "a volume: 64 + 8 + 1 MiB";
 }
 
 TEST_F(CudaMemoryTest, ArraysWithoutMemoryOfTheirOwnDoNotCount) {

@@ -1,5 +1,6 @@
 // Memory at a pointer. It is accounted before the driver is asked for it, and given back after the
 // driver has freed it: in between, the container is never above its limit.
+#include "shim/cuda/batches.hpp"
 #include "shim/cuda/cards.hpp"
 #include "shim/cuda/driver.hpp"
 #include "shim/cuda/exports.hpp"
@@ -80,6 +81,26 @@ CUresult free_at(std::uint64_t pointer, Free&& free) {
   return ended.result;
 }
 
+/// The driver frees what is in no pool only when the stream is synchronized. cuMemFree() would wait
+/// for it, too.
+template <class Free, class Synchronize>
+CUresult free_in_order(std::uint64_t pointer, Free&& free, Synchronize&& synchronize) {
+  const Thing thing{Kind::kPointer, pointer};
+  const Removal removal = remove(thing);
+  const CUresult result = free();
+  if (!removal.known) {
+    settle_pools();
+    return result;
+  }
+  const CaptureGuard guard;  // of other streams
+  if (result == CUDA_SUCCESS && synchronize() == CUDA_SUCCESS) {
+    give_back(removal.charge);
+  } else {  // after an error in a kernel the driver frees it with the context
+    (void)record(thing, removal.charge, give_back);
+  }
+  return result;
+}
+
 }  // namespace
 
 CUresult cuMemAlloc(CUdeviceptr_v1* pointer, unsigned bytes) {
@@ -115,10 +136,14 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
-  return free_at(pointer, [&] { return driver::cuMemFreeAsync(pointer, stream); });
+  return free_in_order(
+      pointer, [&] { return driver::cuMemFreeAsync(pointer, stream); },
+      [&] { return cuStreamSynchronize(stream); });
 }
 CUresult cuMemFreeAsync_ptsz(CUdeviceptr pointer, CUstream stream) {
-  return free_at(pointer, [&] { return driver::cuMemFreeAsync_ptsz(pointer, stream); });
+  return free_in_order(
+      pointer, [&] { return driver::cuMemFreeAsync_ptsz(pointer, stream); },
+      [&] { return cuStreamSynchronize_ptsz(stream); });
 }
 
 }  // namespace tangram::shim::cuda

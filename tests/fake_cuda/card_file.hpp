@@ -47,6 +47,7 @@ struct CardFile {
   /// again.
   std::atomic<int> hold;
   std::atomic<int> fail_pools;  ///< the result of all questions about pools instead, if not 0
+  std::atomic<int> fail_waits;  ///< … of all calls that wait for a stream or context
 };
 
 /// Makes the file, with these cards. @returns null if that failed

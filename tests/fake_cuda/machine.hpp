@@ -35,6 +35,7 @@ struct Block {
   struct Pool* pool = nullptr;
   int references = 1;
   int mappings = 0;
+  CUstream freed_in = nullptr;  ///< the pointer was freed, and ends when this stream is waited for
 };
 
 struct Pool {
@@ -102,6 +103,9 @@ void free_address(std::uint64_t address, std::uint64_t bytes);
 bool is_device(CUdevice device);
 /// The card does it once all that it was given before is done. No time is no work.
 void run_on_card(CUstream stream, std::uint64_t ns);
+CUresult free_pointer(CUdeviceptr pointer);
+/// What was freed in the order of a stream ends.
+void end_freed_in(CUstream stream);
 /// What is mapped to an array no longer is.
 void unmap_pieces(std::uint64_t array);
 /// Everything of a context ends.

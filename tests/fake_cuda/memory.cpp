@@ -27,8 +27,6 @@ CUresult allocate_pointer(CUdeviceptr* pointer, std::uint64_t bytes, bool narrow
   return CUDA_SUCCESS;
 }
 
-CUresult free_pointer(CUdeviceptr pointer);
-
 void end_if_unused(std::uint64_t handle);
 
 std::uint64_t bytes_of_array(const Array3dDescriptor& of, unsigned levels) {

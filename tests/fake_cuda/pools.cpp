@@ -1,4 +1,5 @@
-// Streams, pools and graphs. Memory never lags behind: what is enqueued has happened.
+// Streams, pools and graphs. Memory never lags behind: what is enqueued has happened, but for frees
+// of what is in no pool.
 #include "tests/fake_cuda/machine.hpp"
 
 #include <algorithm>
@@ -103,23 +104,50 @@ CUresult add_node(CUgraphNode* node, CUgraph graph, MemAllocNodeParams* paramete
   return CUDA_SUCCESS;
 }
 
-}  // namespace
-
-/// From a pool it stays reserved up to the pool's threshold.
-CUresult free_pointer(CUdeviceptr pointer) {
+/// What is in no pool ends when the stream is waited for.
+CUresult free_in(CUstream stream, CUdeviceptr pointer) {
   const std::lock_guard guard(machine().mutex);
   const auto found = machine().pointers.find(pointer);
-  if (found == machine().pointers.end()) return CUDA_ERROR_INVALID_VALUE;
-  const Block block = found->second;
-  machine().pointers.erase(found);
+  if (found == machine().pointers.end() || found->second.pool != nullptr) {
+    return free_pointer(pointer);
+  }
+  if (found->second.freed_in != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  found->second.freed_in = stream == nullptr ? current_context() : stream;
+  return CUDA_SUCCESS;
+}
+
+void end(std::map<std::uint64_t, Block>::iterator pointer) {
+  const auto [address, block] = *pointer;
+  machine().pointers.erase(pointer);
   if (block.pool != nullptr) {
     block.pool->used -= block.bytes;
     shrink_to(*block.pool, block.pool->threshold);
   } else {
     give(block.device, block.bytes);
   }
-  free_address(pointer, block.bytes);
+  free_address(address, block.bytes);
+}
+
+}  // namespace
+
+/// From a pool it stays reserved up to the pool's threshold.
+CUresult free_pointer(CUdeviceptr pointer) {
+  const std::lock_guard guard(machine().mutex);
+  const auto found = machine().pointers.find(pointer);
+  if (found == machine().pointers.end() || found->second.freed_in != nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  end(found);
   return CUDA_SUCCESS;
+}
+
+void end_freed_in(CUstream stream) {
+  const std::lock_guard guard(machine().mutex);
+  auto& pointers = machine().pointers;
+  for (auto at = pointers.begin(); at != pointers.end();) {
+    const auto pointer = at++;
+    if (pointer->second.freed_in == stream) end(pointer);
+  }
 }
 
 }  // namespace fake_cuda
@@ -191,9 +219,11 @@ FAKE_CUDA CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* pointer, std::size_
                                                 CUmemoryPool pool, CUstream) {
   return allocate_in(pointer, bytes, static_cast<Pool*>(pool));
 }
-FAKE_CUDA CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream) { return free_pointer(pointer); }
-FAKE_CUDA CUresult cuMemFreeAsync_ptsz(CUdeviceptr pointer, CUstream) {
-  return free_pointer(pointer);
+FAKE_CUDA CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
+  return free_in(stream, pointer);
+}
+FAKE_CUDA CUresult cuMemFreeAsync_ptsz(CUdeviceptr pointer, CUstream stream) {
+  return free_in(stream, pointer);
 }
 
 FAKE_CUDA CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {

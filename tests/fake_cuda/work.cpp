@@ -67,6 +67,14 @@ CUresult wait_until(std::uint64_t at_ns) {
   return CUDA_SUCCESS;
 }
 
+/// Of what all streams are in this driver: a context.
+CUresult synchronize(CUstream stream) {
+  if (const int failure = machine().file->fail_waits; failure != 0) return failure;
+  (void)wait_until(end_of(stream));
+  end_freed_in(stream_of(stream));
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 void run_on_card(CUstream stream, std::uint64_t ns) {
@@ -196,10 +204,10 @@ FAKE_CUDA CUresult cuEventElapsedTime(float* milliseconds, CUevent from, CUevent
   return CUDA_SUCCESS;
 }
 
-FAKE_CUDA CUresult cuStreamSynchronize(CUstream stream) { return wait_until(end_of(stream)); }
+FAKE_CUDA CUresult cuStreamSynchronize(CUstream stream) { return synchronize(stream); }
 FAKE_CUDA CUresult cuStreamSynchronize_ptsz(CUstream stream) { return cuStreamSynchronize(stream); }
-FAKE_CUDA CUresult cuCtxSynchronize() { return wait_until(end_of(nullptr)); }
-FAKE_CUDA CUresult cuCtxSynchronize_v2(CUcontext context) { return wait_until(end_of(context)); }
+FAKE_CUDA CUresult cuCtxSynchronize() { return synchronize(nullptr); }
+FAKE_CUDA CUresult cuCtxSynchronize_v2(CUcontext context) { return synchronize(context); }
 
 FAKE_CUDA CUresult cuThreadExchangeStreamCaptureMode(int*) { return CUDA_SUCCESS; }
 // NOLINTEND(readability-identifier-naming)

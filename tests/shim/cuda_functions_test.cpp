@@ -65,6 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
         Pair{"PointerV1", {2000}, "alloc 4194304", {2000}, "free"},
         Pair{"PointerV2", {3020}, "alloc 4194304", {3020}, "free"},
         Pair{"PointerV2FreedInAStream", {3020}, "alloc 4194304", {11020}, "free-async"},
+        Pair{"PointerV2FreedInAStreamOfAThread", {3020}, "alloc 4194304", {11020, 2}, "free-async"},
         Pair{"PitchV1", {2000}, "alloc-pitch 512 8192", {2000}, "free"},
         Pair{"PitchV2", {3020}, "alloc-pitch 512 8192", {3020}, "free"},
         Pair{"Managed", {6000}, "alloc-managed 4194304", {3020}, "free"},

@@ -91,6 +91,7 @@ TEST_F(CudaPlacesTest, MemoryFromElsewhereIsFreedByTheDriverAndDoesNotCount) {
     const auto pointer = run("alloc-unseen", {100 * kMiB});
     ASSERT_EQ(pointer.result, 0);
     EXPECT_EQ(run(free, {pointer.value()}).result, 0) << free;
+    ASSERT_EQ(run("synchronize").result, 0);
     EXPECT_EQ(used(), std::pair(0UL, 0UL)) << free;
   }
 }

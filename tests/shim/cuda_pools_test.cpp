@@ -95,6 +95,16 @@ TEST_F(CudaPoolsTest, APointerOfNoPoolCanBeFreedInTheOrderOfAStream) {
   EXPECT_EQ(used(), 0U);
 }
 
+TEST_F(CudaPoolsTest, APointerThatAFailedStreamDoesNotFreeEndsWithItsContext) {
+  const auto context = run("context", {0});
+  const auto pointer = run("alloc", {900 * kMiB});
+  rig_.cards().fail_waits = 700;
+  ASSERT_EQ(run("free-async", {pointer.value()}).result, 0);
+  EXPECT_EQ(used(), 900 * kMiB);
+  ASSERT_EQ(run("destroy-context", {context.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
 TEST_F(CudaPoolsTest, APoolStaysAccountedIfTheDriverDoesNotSayWhatItHas) {
   const auto pool = run("pool", {1, 0});
   ASSERT_EQ(run("alloc-from", {640 * kMiB, pool.value()}).result, 0);

@@ -44,8 +44,19 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
                      const CUmemAllocationProp* properties, std::uint64_t flags);
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle);
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address);
-CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shareable,
-                                        int type);
+CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHandle handle,
+                                      int type, std::uint64_t flags);
+CUresult cuMulticastBindMem(CUmemGenericAllocationHandle multicast, std::size_t multicast_offset,
+                            CUmemGenericAllocationHandle handle, std::size_t offset,
+                            std::size_t bytes, std::uint64_t flags);
+CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle multicast, CUdevice device,
+                               std::size_t multicast_offset, CUmemGenericAllocationHandle handle,
+                               std::size_t offset, std::size_t bytes, std::uint64_t flags);
+CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle multicast, std::size_t multicast_offset,
+                             CUdeviceptr address, std::size_t bytes, std::uint64_t flags);
+CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle multicast, CUdevice device,
+                                std::size_t multicast_offset, CUdeviceptr address,
+                                std::size_t bytes, std::uint64_t flags);
 CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
                   CUmemGenericAllocationHandle handle, std::uint64_t flags);
 CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes);
@@ -61,6 +72,8 @@ CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* pointer, std::size_t bytes, C
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties);
 CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location, int type);
 CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, int type);
+CUresult cuMemPoolExportToShareableHandle(void* shareable, CUmemoryPool pool, int type,
+                                          std::uint64_t flags);
 CUresult cuMemPoolDestroy(CUmemoryPool pool);
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute, void* value);
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t bytes_to_keep);

@@ -26,6 +26,7 @@ struct Pool {
   CUmemoryPool handle = nullptr;
   Home home;
   std::uint64_t accounted = 0;
+  bool exported = false;  ///< another process can keep its memory
 };
 
 /// More pools than programs have: their frameworks use one or two for each card.
@@ -45,16 +46,22 @@ std::optional<std::uint64_t> read_attribute(CUmemoryPool pool, int attribute) {
   return bytes;
 }
 
+/// Under the mutex. @returns null if it is not known
+Pool* find(CUmemoryPool handle) {
+  for (std::size_t i = 0; i < pools.count; ++i) {
+    if (pools.all[i].handle == handle) return &pools.all[i];
+  }
+  return nullptr;
+}
+
 /// Under the mutex. @returns null if there are too many
 Pool* find_or_add(CUmemoryPool handle, const Home& home) {
-  for (std::size_t i = 0; i < pools.count; ++i) {
-    Pool& pool = pools.all[i];
-    if (pool.handle != handle) continue;
-    if (pool.home.card == kNoCard) pool.home = home;
-    return &pool;
+  if (Pool* const pool = find(handle); pool != nullptr) {
+    if (pool->home.card == kNoCard) pool->home = home;
+    return pool;
   }
   if (pools.count == kMaxPools) return nullptr;
-  pools.all[pools.count] = {.handle = handle, .home = home, .accounted = 0};
+  pools.all[pools.count] = {.handle = handle, .home = home, .accounted = 0, .exported = false};
   return &pools.all[pools.count++];
 }
 
@@ -91,9 +98,7 @@ Home default_home(CUmemoryPool pool) {
 Home home_of(CUmemoryPool pool) {
   {
     const Lock lock(pools.mutex);
-    for (std::size_t i = 0; i < pools.count; ++i) {
-      if (pools.all[i].handle == pool) return pools.all[i].home;
-    }
+    if (const Pool* const known = find(pool); known != nullptr) return known->home;
   }
   return default_home(pool);
 }
@@ -312,15 +317,25 @@ CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, int type) 
   return result == CUDA_SUCCESS ? note_pool(*pool, *location, type) : result;
 }
 
+CUresult cuMemPoolExportToShareableHandle(void* shareable, CUmemoryPool handle, int type,
+                                          std::uint64_t flags) {
+  const Lock lock(pools.mutex);
+  const CUresult result = driver::cuMemPoolExportToShareableHandle(shareable, handle, type, flags);
+  Pool* const pool = find(handle);
+  if (result == CUDA_SUCCESS && pool != nullptr) pool->exported = true;
+  return result;
+}
+
 CUresult cuMemPoolDestroy(CUmemoryPool handle) {
   const Lock lock(pools.mutex);
-  const auto* const end = pools.all.begin() + pools.count;
-  auto* const pool = std::find_if(pools.all.begin(), pools.all.begin() + pools.count,
-                                  [&](const Pool& each) { return each.handle == handle; });
+  Pool* const pool = find(handle);
   std::uint64_t used = 0;
-  if (pool != end) used = read_attribute(handle, kPoolUsedCurrent).value_or(pool->accounted);
+  if (pool != nullptr) {
+    used = pool->exported ? pool->accounted
+                          : read_attribute(handle, kPoolUsedCurrent).value_or(pool->accounted);
+  }
   const CUresult result = driver::cuMemPoolDestroy(handle);
-  if (pool == end || result != CUDA_SUCCESS) return result;
+  if (pool == nullptr || result != CUDA_SUCCESS) return result;
   if (pool->home.card < kMaxCards && pool->accounted > used)
     release(pool->home.card, pool->accounted - used);
   *pool = pools.all[--pools.count];

@@ -7,7 +7,8 @@
 /// freed memory stays reserved until the pool is trimmed, and is used again. A pool grows by more
 /// than it is asked for, so within 32 MiB of the limit it may get nothing more. A pool that is
 /// destroyed while pointers of it are in use stays accounted with their sum as long as the process
-/// lives: the driver does not say when the last of them ends.
+/// lives: the driver does not say when the last of them ends. One that was exported stays accounted
+/// with all that it had: another process can keep that.
 namespace tangram::shim::cuda {
 
 /// Accounts every pool again by what it has reserved now. Costs one load if there are none.

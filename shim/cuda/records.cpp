@@ -34,7 +34,7 @@ struct Entry {
 
 struct Shared {
   Charge charge;
-  std::uint32_t things = 0;   ///< entries with it; 0 = a free place
+  std::uint64_t things = 0;   ///< entries with it, and times it is kept; 0 = a free place
   std::size_t next_free = 0;  ///< of a free place: the next one, plus one
 };
 
@@ -109,17 +109,24 @@ std::size_t new_charge() {
   return ++records.charges_begun;
 }
 
+/// One thing less keeps a charge alive.
+/// @returns whether it was the last
+bool lose_thing(std::size_t charge) {
+  Shared& shared = records.charges.items[charge];
+  if (--shared.things > 0) return false;
+  shared.next_free = records.free_charge;
+  records.free_charge = charge + 1;
+  return true;
+}
+
 Removal remove_entry(Entry& entry) {
-  Shared& shared = records.charges.items[entry.charge];
-  Removal removal{.known = true, .last = false, .charge = shared.charge, .size = entry.of};
+  const Charge& charge = records.charges.items[entry.charge].charge;
+  Removal removal{.known = true, .last = false, .charge = charge, .size = entry.of};
   if (--entry.references > 0) return removal;
   if (entry.thing.kind == Kind::kTile) --records.tiles;
   entry.thing.kind = Kind::kRemoved;
   ++records.removed;
-  if (--shared.things > 0) return removal;
-  removal.last = true;
-  shared.next_free = records.free_charge;
-  records.free_charge = entry.charge + 1;
+  removal.last = lose_thing(entry.charge);
   return removal;
 }
 
@@ -177,6 +184,21 @@ bool share(Thing known, Thing further, std::uint64_t of) {
   insert({.thing = further, .charge = first->charge, .of = of, .references = 1});
   if (further.kind == Kind::kTile) ++records.tiles;
   return true;
+}
+
+std::size_t keep(Thing thing) {
+  const Lock lock(records.mutex);
+  const Entry* const entry = thing.kind == Kind::kFree ? nullptr : find(thing);
+  if (entry == nullptr) return 0;
+  ++records.charges.items[entry->charge].things;
+  return entry->charge + 1;
+}
+
+void let_go(std::size_t kept, GiveBack give_back) {
+  if (kept == 0) return;
+  const Lock lock(records.mutex);
+  const Charge charge = records.charges.items[kept - 1].charge;
+  if (lose_thing(kept - 1)) give_back(charge);
 }
 
 Removal remove(Thing thing) {

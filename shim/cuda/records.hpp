@@ -48,6 +48,12 @@ using GiveBack = void (*)(const Charge&);
 /// @returns false as above, or if the first is not known
 bool share(Thing known, Thing further, std::uint64_t of = 0);
 
+/// Keeps the charge of a thing for as long as the process lives, whatever becomes of the thing.
+/// @returns for let_go(); 0 = the thing is not known
+[[nodiscard]] std::size_t keep(Thing thing);
+/// … not, after all.
+void let_go(std::size_t kept, GiveBack give_back);
+
 struct Removal {
   bool known = false;
   bool last = false;  ///< nothing keeps the charge alive any more: it is no longer recorded

@@ -1,7 +1,9 @@
 // Virtual memory management. The memory of a handle ends when neither a reference to the handle nor
 // a mapping of it is left, in whatever order they go. Memory that is mapped to an array counts
 // until the same piece is mapped otherwise or the array ends: a piece that is unmapped in parts, as
-// the driver allows, may so count for longer.
+// the driver allows, may so count for longer. Memory that was exported or bound to a multicast
+// object counts until the process ends: what keeps it alive can be in another process. What a
+// process imports counts where it was exported.
 #include "shim/cuda/virtual_memory.hpp"
 
 #include "shim/cuda/cards.hpp"
@@ -52,6 +54,15 @@ CUresult map_array(ArrayMapping* list, unsigned count, CUstream stream, Driver& 
   const Lock lock(mappings);
   const CUresult result = driver(list, count, stream);
   for (unsigned i = 0; result == CUDA_SUCCESS && i < count; ++i) note_tile(list[i]);
+  return result;
+}
+
+/// What the call does keeps the memory of a thing alive from now on.
+template <class Call>
+CUresult keep_by(Thing thing, Call&& call) {
+  const std::size_t kept = keep(thing);  // before it could be released
+  const CUresult result = call();
+  if (result != CUDA_SUCCESS) let_go(kept, give_back);
   return result;
 }
 
@@ -111,15 +122,44 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
   return result;
 }
 
-/// What another process has allocated counts there. If this one has, and has the same handle again,
-/// that is a further reference to it.
-CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shareable,
-                                        int type) {
-  const CUresult result = driver::cuMemImportFromShareableHandle(handle, shareable, type);
-  if (result != CUDA_SUCCESS) return result;
-  const Thing thing{Kind::kHandle, *handle};
-  (void)share(thing, thing);
-  return result;
+CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHandle handle,
+                                      int type, std::uint64_t flags) {
+  return keep_by({Kind::kHandle, handle}, [&] {
+    return driver::cuMemExportToShareableHandle(shareable, handle, type, flags);
+  });
+}
+
+CUresult cuMulticastBindMem(CUmemGenericAllocationHandle multicast, std::size_t multicast_offset,
+                            CUmemGenericAllocationHandle handle, std::size_t offset,
+                            std::size_t bytes, std::uint64_t flags) {
+  return keep_by({Kind::kHandle, handle}, [&] {
+    return driver::cuMulticastBindMem(multicast, multicast_offset, handle, offset, bytes, flags);
+  });
+}
+
+CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle multicast, CUdevice device,
+                               std::size_t multicast_offset, CUmemGenericAllocationHandle handle,
+                               std::size_t offset, std::size_t bytes, std::uint64_t flags) {
+  return keep_by({Kind::kHandle, handle}, [&] {
+    return driver::cuMulticastBindMem_v2(multicast, device, multicast_offset, handle, offset, bytes,
+                                         flags);
+  });
+}
+
+CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle multicast, std::size_t multicast_offset,
+                             CUdeviceptr address, std::size_t bytes, std::uint64_t flags) {
+  return keep_by(mapping_at(address), [&] {
+    return driver::cuMulticastBindAddr(multicast, multicast_offset, address, bytes, flags);
+  });
+}
+
+CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle multicast, CUdevice device,
+                                std::size_t multicast_offset, CUdeviceptr address,
+                                std::size_t bytes, std::uint64_t flags) {
+  return keep_by(mapping_at(address), [&] {
+    return driver::cuMulticastBindAddr_v2(multicast, device, multicast_offset, address, bytes,
+                                          flags);
+  });
 }
 
 CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,

@@ -46,8 +46,9 @@ struct CardFile {
   /// 1: the next call that has ended a context does not return, but makes it 2, until it is 0
   /// again.
   std::atomic<int> hold;
-  std::atomic<int> fail_pools;  ///< the result of all questions about pools instead, if not 0
-  std::atomic<int> fail_waits;  ///< … of all calls that wait for a stream or context
+  std::atomic<int> fail_pools;    ///< the result of all questions about pools instead, if not 0
+  std::atomic<int> fail_waits;    ///< … of all calls that wait for a stream or context
+  std::atomic<int> fail_exports;  ///< … of all exports of handles
 };
 
 /// Makes the file, with these cards. @returns null if that failed

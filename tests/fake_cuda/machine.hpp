@@ -35,6 +35,7 @@ struct Block {
   struct Pool* pool = nullptr;
   int references = 1;
   int mappings = 0;
+  bool exported = false;        ///< nobody closes what a handle was exported as
   CUstream freed_in = nullptr;  ///< the pointer was freed, and ends when this stream is waited for
 };
 
@@ -43,6 +44,7 @@ struct Pool {
   std::uint64_t reserved = 0;
   std::uint64_t used = 0;
   std::uint64_t threshold = 0;
+  bool exported = false;  ///< it gives nothing back
 };
 
 struct Graph {

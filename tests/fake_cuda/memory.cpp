@@ -70,12 +70,12 @@ CUresult destroy_array(CUarray array) {
   return CUDA_SUCCESS;
 }
 
-/// A handle's memory ends with its last reference or mapping.
+/// A handle's memory ends with its last reference or mapping, unless it was exported.
 void end_if_unused(std::uint64_t handle) {
   Machine& own = machine();
   const auto found = own.handles.find(handle);
   const Block& block = found->second;
-  if (block.references > 0 || block.mappings > 0) return;
+  if (block.references > 0 || block.mappings > 0 || block.exported) return;
   if (block.device >= 0) give(block.device, block.bytes);
   free_address(handle, block.bytes);
   own.handles.erase(found);
@@ -227,6 +227,11 @@ FAKE_CUDA CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
 FAKE_CUDA CUresult cuMemExportToShareableHandle(void* shareable,
                                                 CUmemGenericAllocationHandle handle, int,
                                                 std::uint64_t) {
+  const std::lock_guard guard(machine().mutex);
+  const auto found = machine().handles.find(handle);
+  if (found == machine().handles.end()) return CUDA_ERROR_INVALID_VALUE;
+  if (const int failure = machine().file->fail_exports; failure != 0) return failure;
+  found->second.exported = true;
   *static_cast<std::uint64_t*>(shareable) = handle;
   return CUDA_SUCCESS;
 }
@@ -284,6 +289,36 @@ FAKE_CUDA CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* han
     return CUDA_SUCCESS;
   }
   return CUDA_ERROR_INVALID_VALUE;
+}
+
+/// Memory stays bound.
+FAKE_CUDA CUresult cuMulticastBindMem(CUmemGenericAllocationHandle, std::size_t,
+                                      CUmemGenericAllocationHandle handle, std::size_t, std::size_t,
+                                      std::uint64_t) {
+  const std::lock_guard guard(machine().mutex);
+  const auto found = machine().handles.find(handle);
+  if (found == machine().handles.end()) return CUDA_ERROR_INVALID_VALUE;
+  ++found->second.mappings;
+  return CUDA_SUCCESS;
+}
+FAKE_CUDA CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle multicast, CUdevice,
+                                         std::size_t at, CUmemGenericAllocationHandle handle,
+                                         std::size_t offset, std::size_t bytes,
+                                         std::uint64_t flags) {
+  return cuMulticastBindMem(multicast, at, handle, offset, bytes, flags);
+}
+FAKE_CUDA CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle multicast, std::size_t at,
+                                       CUdeviceptr address, std::size_t bytes,
+                                       std::uint64_t flags) {
+  const std::lock_guard guard(machine().mutex);
+  const auto found = machine().mappings.find(address);
+  if (found == machine().mappings.end()) return CUDA_ERROR_INVALID_VALUE;
+  return cuMulticastBindMem(multicast, at, found->second.handle, 0, bytes, flags);
+}
+FAKE_CUDA CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle multicast, CUdevice,
+                                          std::size_t at, CUdeviceptr address, std::size_t bytes,
+                                          std::uint64_t flags) {
+  return cuMulticastBindAddr(multicast, at, address, bytes, flags);
 }
 
 /// One piece at a time.

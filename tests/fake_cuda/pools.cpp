@@ -15,7 +15,7 @@ std::uint64_t chunk_of(const Pool& pool) {
 }
 
 void shrink_to(Pool& pool, std::uint64_t bytes) {
-  if (pool.device < 0) return;
+  if (pool.device < 0 || pool.exported) return;
   const std::uint64_t wanted = std::max(bytes, pool.used);
   if (wanted >= pool.reserved) return;
   const std::uint64_t keep = round_up(wanted, chunk_of(pool));
@@ -255,6 +255,14 @@ FAKE_CUDA CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation*, in
 }
 FAKE_CUDA CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, int type) {
   return cuMemGetDefaultMemPool(pool, location, type);
+}
+
+FAKE_CUDA CUresult cuMemPoolExportToShareableHandle(void* shareable, CUmemoryPool pool, int,
+                                                    std::uint64_t) {
+  const std::lock_guard guard(machine().mutex);
+  static_cast<Pool*>(pool)->exported = true;
+  *static_cast<int*>(shareable) = 0;
+  return CUDA_SUCCESS;
 }
 
 FAKE_CUDA CUresult cuMemPoolDestroy(CUmemoryPool pool) {

@@ -141,6 +141,28 @@ Answer import_handle(const Numbers& in) {
   return {result, {handle}};
 }
 
+/// @param device  none, or of the version that has one
+template <class... Device>
+Answer bind_handle(const Numbers& in, Device... device) {
+  return {call("cuMulticastBindMem", Number{0}, device..., std::size_t{0}, in.at(0), std::size_t{0},
+               static_cast<std::size_t>(in.at(1)), Number{0}),
+          {}};
+}
+
+template <class... Device>
+Answer bind_address(const Numbers& in, Device... device) {
+  return {call("cuMulticastBindAddr", Number{0}, device..., std::size_t{0}, in.at(0),
+               static_cast<std::size_t>(in.at(1)), Number{0}),
+          {}};
+}
+
+Answer export_pool(const Numbers& in) {
+  int file = -1;
+  return {call("cuMemPoolExportToShareableHandle", static_cast<void*>(&file), as_pointer(in.at(0)),
+               1, Number{0}),
+          {}};
+}
+
 Answer reserve_address(const Numbers& in) {
   CUdeviceptr address = 0;
   const CUresult result = call("cuMemAddressReserve", &address, static_cast<std::size_t>(in.at(0)),
@@ -343,6 +365,10 @@ const Commands kCalls{
     {"retain", retain},
     {"export", export_handle},
     {"import", import_handle},
+    {"bind-v1", [](const Numbers& in) { return bind_handle(in); }},
+    {"bind", [](const Numbers& in) { return bind_handle(in, CUdevice{0}); }},
+    {"bind-address-v1", [](const Numbers& in) { return bind_address(in); }},
+    {"bind-address", [](const Numbers& in) { return bind_address(in, CUdevice{0}); }},
     {"reserve", reserve_address},
     {"map", map},
     {"unmap",
@@ -356,6 +382,7 @@ const Commands kCalls{
     {"default-pool", default_pool},
     {"default-pool-of", pool_of("cuMemGetDefaultMemPool")},
     {"current-pool-of", pool_of("cuMemGetMemPool")},
+    {"export-pool", export_pool},
     {"destroy-pool", simple("cuMemPoolDestroy")},
     {"alloc-from", alloc_from_pool},
     {"alloc-from-default", alloc_from_default},

@@ -258,15 +258,48 @@ TEST_F(CudaMemoryTest, ARetainedHandleCountsUntilItIsReleasedAgain) {
   EXPECT_EQ(used(), 0U);
 }
 
-TEST_F(CudaMemoryTest, AnImportedHandleOfItsOwnMemoryCountsOnceUntilItsLastRelease) {
+TEST_F(CudaMemoryTest, AnExportedHandleCountsOnceAsLongAsTheProcessLives) {
   const auto handle = run("create", {400 * kMiB, 1, 0});
   const auto shareable = run("export", {handle.value()});
-  ASSERT_EQ(run("import", {shareable.value()}).value(), handle.value());
-  EXPECT_EQ(used(), 400 * kMiB);
   ASSERT_EQ(run("release", {handle.value()}).result, 0);
+  EXPECT_EQ(used(), 400 * kMiB) << "what it was exported as keeps it alive";
+  const auto imported = run("import", {shareable.value()});
+  ASSERT_EQ(imported.result, 0);
   EXPECT_EQ(used(), 400 * kMiB);
+  ASSERT_EQ(run("release", {imported.value()}).result, 0);
+  EXPECT_EQ(used(), 400 * kMiB);
+  EXPECT_EQ(run("alloc", {601 * kMiB}).result, kOutOfMemory);
+}
+
+TEST_F(CudaMemoryTest, ARefusedExportKeepsNothing) {
+  const auto handle = run("create", {400 * kMiB, 1, 0});
   ASSERT_EQ(run("release", {handle.value()}).result, 0);
+  EXPECT_EQ(run("export", {handle.value()}).result, kInvalidValue);
+  const auto again = run("create", {400 * kMiB, 1, 0});
+  rig_.cards().fail_exports = kInvalidValue;
+  EXPECT_EQ(run("export", {again.value()}).result, kInvalidValue);
+  ASSERT_EQ(run("release", {again.value()}).result, 0);
   EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, WhatIsBoundToAMulticastObjectCountsAsLongAsTheProcessLives) {
+  for (const char* const bind : {"as 12010 0 bind-v1", "as 13010 0 bind"}) {
+    const auto handle = run("create", {100 * kMiB, 1, 0});
+    ASSERT_EQ(run(bind, {handle.value(), 100 * kMiB}).result, 0);
+    ASSERT_EQ(run("release", {handle.value()}).result, 0);
+  }
+  EXPECT_EQ(used(), 200 * kMiB);
+  for (const char* const bind : {"as 12010 0 bind-address-v1", "as 13010 0 bind-address"}) {
+    const auto handle = run("create", {100 * kMiB, 1, 0});
+    const auto address = run("reserve", {100 * kMiB});
+    ASSERT_EQ(run("map", {address.value(), 100 * kMiB, handle.value()}).result, 0);
+    ASSERT_EQ(run("release", {handle.value()}).result, 0);
+    ASSERT_EQ(run(bind, {address.value(), 100 * kMiB}).result, 0);
+    ASSERT_EQ(run("unmap", {address.value(), 100 * kMiB}).result, 0);
+  }
+  EXPECT_EQ(used(), 400 * kMiB);
+  EXPECT_EQ(run("bind-address", {4096, kMiB}).result, kInvalidValue);
+  EXPECT_EQ(used(), 400 * kMiB);
 }
 
 TEST_F(CudaMemoryTest, AnImportedHandleOfAnotherProcessDoesNotCount) {

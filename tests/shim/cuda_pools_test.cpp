@@ -177,6 +177,15 @@ TEST_F(CudaPoolsTest, ADestroyedPoolGivesBackWhatItDoesNotUse) {
   EXPECT_EQ(used(), 0U);
 }
 
+TEST_F(CudaPoolsTest, AnExportedPoolCountsWithAllThatItHadAsLongAsTheProcessLives) {
+  const auto pool = run("pool", {1, 0});
+  const auto pointer = run("alloc-from", {320 * kMiB, pool.value()});
+  ASSERT_EQ(run("export-pool", {pool.value()}).result, 0);
+  ASSERT_EQ(run("free", {pointer.value()}).result, 0);
+  ASSERT_EQ(run("destroy-pool", {pool.value()}).result, 0);
+  EXPECT_EQ(used(), 320 * kMiB);
+}
+
 TEST_F(CudaPoolsTest, ANodeOfAGraphCountsFromItsBeginning) {
   const auto graph = run("graph");
   ASSERT_EQ(run("node", {graph.value(), 600 * kMiB}).result, 0);

@@ -47,7 +47,10 @@ inline constexpr int kGraphReservedCurrent = 2;
 // CUstreamCaptureMode
 inline constexpr int kCaptureRelaxed = 2;
 // CUgraphNodeType
+inline constexpr int kNodeGraph = 4;
 inline constexpr int kNodeMemAlloc = 10;
+// CUgraphChildGraphNodeOwnership
+inline constexpr int kChildMoves = 1;
 // CUarraySparseSubresourceType
 inline constexpr int kPieceMipTail = 1;
 // CUmemOperationType
@@ -99,10 +102,19 @@ struct MemAllocNodeParams {
   CUdeviceptr pointer;
 };
 
+/// CUDA_CHILD_GRAPH_NODE_PARAMS
+struct ChildGraphNodeParams {
+  CUgraph graph;
+  int ownership;  ///< since CUDA 12.9
+};
+
 struct CUgraphNodeParams {
   int type;
-  int reserved[3];           // NOLINT(modernize-avoid-c-arrays)
-  MemAllocNodeParams alloc;  ///< of kNodeMemAlloc; else another member of 232 bytes
+  int reserved[3];  // NOLINT(modernize-avoid-c-arrays)
+  union {
+    MemAllocNodeParams alloc;    ///< of kNodeMemAlloc
+    ChildGraphNodeParams child;  ///< of kNodeGraph
+  };                             ///< of 232 bytes
 };
 
 struct ArrayDescriptor {
@@ -171,6 +183,7 @@ struct ArrayMapping {
 static_assert(sizeof(ArrayMapping) == 96 && offsetof(ArrayMapping, operation) == 56);
 static_assert(offsetof(LaunchConfig, stream) == 32 && offsetof(CooperativeLaunch, stream) == 40);
 static_assert(sizeof(CUmemPoolProps) == 88 && offsetof(MemAllocNodeParams, byte_size) == 104);
+static_assert(offsetof(CUgraphNodeParams, child) == 16);
 static_assert(sizeof(Array3dDescriptor) == 40 && sizeof(ArrayDescriptor) == 24);
 
 }  // namespace tangram::shim::cuda

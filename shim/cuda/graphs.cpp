@@ -78,8 +78,30 @@ CUresult add_node(CUgraph graph, const MemAllocNodeParams* parameters, Add&& add
                     add);
 }
 
-const MemAllocNodeParams* allocation_in(const CUgraphNodeParams* node) {
-  return node != nullptr && node->type == kNodeMemAlloc ? &node->alloc : nullptr;
+/// A child that was moved into a graph ends with it. If something else was made from the child,
+/// that has its charge, and what the graph takes beyond it counts when it is seen.
+void move_nodes(CUgraph child, CUgraph graph) {
+  if (!graphs.used.load(std::memory_order_relaxed)) return;
+  const Lock lock(graphs.mutex);
+  for (std::size_t card = 0; card < kMaxCards; ++card) {
+    const Thing from = thing_of(Kind::kGraph, child, card);
+    const Thing to = thing_of(Kind::kGraph, graph, card);
+    const bool has_nodes = grow(to, 0);
+    if (!has_nodes && !share(from, to)) continue;
+    const Removal removal = remove(from);
+    if (removal.last) (void)grow(to, removal.charge.bytes);
+  }
+}
+
+template <class Add>
+CUresult add_any_node(CUgraph graph, const CUgraphNodeParams* node, Add&& add) {
+  if (node == nullptr) return add();
+  if (node->type == kNodeMemAlloc) return add_node(graph, &node->alloc, add);
+  const bool moves = node->type == kNodeGraph && node->child.ownership == kChildMoves;
+  const CUgraph child = moves ? node->child.graph : nullptr;
+  const CUresult result = add();
+  if (moves && result == CUDA_SUCCESS) move_nodes(child, graph);
+  return result;
 }
 
 /// What was made from a graph keeps the memory of its nodes alive, too.
@@ -171,21 +193,21 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphN
 
 CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                         std::size_t count, CUgraphNodeParams* parameters) {
-  return add_node(graph, allocation_in(parameters), [&] {
+  return add_any_node(graph, parameters, [&] {
     return driver::cuGraphAddNode(node, graph, dependencies, count, parameters);
   });
 }
 
 CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                            const void* edges, std::size_t count, CUgraphNodeParams* parameters) {
-  return add_node(graph, allocation_in(parameters), [&] {
+  return add_any_node(graph, parameters, [&] {
     return driver::cuGraphAddNode_v2(node, graph, dependencies, edges, count, parameters);
   });
 }
 
 CUresult cuGraphAddNode_v3(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                            const void* edges, std::size_t count, CUgraphNodeParams* parameters) {
-  return add_node(graph, allocation_in(parameters), [&] {
+  return add_any_node(graph, parameters, [&] {
     return driver::cuGraphAddNode_v3(node, graph, dependencies, edges, count, parameters);
   });
 }

@@ -5,7 +5,8 @@
 #include <cstddef>
 
 /// Memory of graphs. A node that allocates is accounted when it is added or captured; its graph,
-/// the graph's clones and whatever is instantiated from them keep that alive. What the driver has
+/// the graph's clones and whatever is instantiated from them keep that alive. A child that is moved
+/// into a graph is part of it; the driver clones no child that allocates. What the driver has
 /// reserved beyond that, as for graphs that were destroyed, is accounted as soon as it is seen,
 /// even above the limit: then nothing more is granted. Nodes of a capture that fails stay accounted
 /// until a graph with the same handle is destroyed: the driver does not say what became of its

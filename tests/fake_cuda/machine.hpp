@@ -51,6 +51,7 @@ struct Graph {
   std::map<CUdevice, std::uint64_t> bytes;  ///< of its nodes
   bool backed = false;                      ///< an instance that has run has memory
   std::uint64_t kernels_ns = 0;             ///< of the kernels that were captured
+  Graph* parent = nullptr;                  ///< it was moved there
 };
 
 struct Mapping {

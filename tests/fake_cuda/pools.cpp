@@ -76,6 +76,7 @@ CUresult back_with_memory(Graph* graph) {
 
 CUresult instantiate(CUgraphExec* exec, CUgraph graph) {
   const std::lock_guard guard(machine().mutex);
+  if (static_cast<Graph*>(graph)->parent != nullptr) return CUDA_ERROR_INVALID_VALUE;
   auto* const made = new Graph{.bytes = static_cast<Graph*>(graph)->bytes,
                                .kernels_ns = static_cast<Graph*>(graph)->kernels_ns};
   machine().graphs.push_back(made);
@@ -87,12 +88,29 @@ CUresult destroy_graph(void* graph) {
   const std::lock_guard guard(machine().mutex);
   auto& graphs = machine().graphs;
   const auto found = std::find(graphs.begin(), graphs.end(), graph);
-  if (found == graphs.end()) return CUDA_ERROR_INVALID_VALUE;
+  if (found == graphs.end() || (*found)->parent != nullptr) return CUDA_ERROR_INVALID_VALUE;
   if ((*found)->backed) {
     for (const auto& [device, bytes] : (*found)->bytes) machine().graph_used[device] -= bytes;
   }
-  delete *found;
-  graphs.erase(found);
+  std::erase_if(graphs, [&](Graph* each) {
+    if (each != graph && each->parent != graph) return false;
+    delete each;
+    return true;
+  });
+  return CUDA_SUCCESS;
+}
+
+/// Only a child that is moved can have memory.
+CUresult add_child(CUgraph graph, const ChildGraphNodeParams& parameters) {
+  const std::lock_guard guard(machine().mutex);
+  auto* const child = static_cast<Graph*>(parameters.graph);
+  auto* const parent = static_cast<Graph*>(graph);
+  if (parameters.ownership != kChildMoves) {
+    return child->bytes.empty() ? CUDA_SUCCESS : kNotSupported;
+  }
+  if (child->parent != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  child->parent = parent;
+  for (const auto& [device, bytes] : child->bytes) parent->bytes[device] += bytes;
   return CUDA_SUCCESS;
 }
 
@@ -311,6 +329,7 @@ FAKE_CUDA CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, cons
 }
 FAKE_CUDA CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode*, std::size_t,
                                   CUgraphNodeParams* parameters) {
+  if (parameters->type == kNodeGraph) return add_child(graph, parameters->child);
   return parameters->type == kNodeMemAlloc ? add_node(node, graph, &parameters->alloc)
                                            : CUDA_SUCCESS;
 }

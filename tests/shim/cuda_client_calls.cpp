@@ -255,15 +255,29 @@ Answer node(const Numbers& in) {
 
 /// @param edges  how many arguments for them the version has
 template <class... Edges>
+CUresult add_any_node(Number graph, CUgraphNodeParams of, Edges... edges) {
+  CUgraphNode made = nullptr;
+  const CUgraphNode* const none = nullptr;
+  return call("cuGraphAddNode", &made, as_pointer(graph), none, edges..., std::size_t{0}, &of);
+}
+
+template <class... Edges>
 Answer add_node(const Numbers& in, Edges... edges) {
   CUgraphNodeParams of{};
   of.type = kNodeMemAlloc;
+  of.alloc = {};
   of.alloc.pool.location = {kLocationDevice, 0};
   of.alloc.byte_size = in.at(1);
-  CUgraphNode made = nullptr;
-  const CUgraphNode* const none = nullptr;
-  return {call("cuGraphAddNode", &made, as_pointer(in.at(0)), none, edges..., std::size_t{0}, &of),
-          {}};
+  return {add_any_node(in.at(0), of, edges...), {}};
+}
+
+/// @param in  the graph, its child, and who has the child then
+template <class... Edges>
+Answer add_child(const Numbers& in, Edges... edges) {
+  CUgraphNodeParams of{};
+  of.type = kNodeGraph;
+  of.child = {as_pointer(in.at(1)), static_cast<int>(in.at(2))};
+  return {add_any_node(in.at(0), of, edges...), {}};
 }
 
 Answer capture(const Numbers& in) {
@@ -396,6 +410,8 @@ const Commands kCalls{
     {"node", node},
     {"add-node-v1", [](const Numbers& in) { return add_node(in); }},
     {"add-node", [](const Numbers& in) { return add_node(in, static_cast<void*>(nullptr)); }},
+    {"add-child-v1", [](const Numbers& in) { return add_child(in); }},
+    {"add-child", [](const Numbers& in) { return add_child(in, static_cast<void*>(nullptr)); }},
     {"capture", capture},
     {"clone", clone},
     {"instantiate", instantiate},

@@ -7,6 +7,7 @@ namespace tangram::shim {
 namespace {
 
 constexpr int kOutOfMemory = 2;
+constexpr int kInvalidValue = 1;
 
 /// A container with 1,000 MiB of a card whose pools grow by 32 MiB.
 class CudaPoolsTest : public ::testing::Test {
@@ -236,6 +237,62 @@ TEST_F(CudaPoolsTest, ACloneKeepsTheMemoryOfAGraph) {
   ASSERT_EQ(run("destroy-graph", {graph.value()}).result, 0);
   EXPECT_EQ(rig_.accounted(), 600 * kMiB);
   ASSERT_EQ(run("destroy-graph", {clone.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+constexpr std::uint64_t kCloned = 0;
+constexpr std::uint64_t kMoved = 1;
+
+TEST_F(CudaPoolsTest, AChildThatWasMovedEndsWithItsGraph) {
+  for (const char* const add :
+       {"as 12020 0 add-child-v1", "as 12030 0 add-child", "as 13050 0 add-child"}) {
+    for (const std::uint64_t own_bytes : {std::uint64_t{0}, 200 * kMiB}) {
+      const auto graph = run("graph");
+      const auto child = run("graph");
+      ASSERT_EQ(run("node", {child.value(), 600 * kMiB}).result, 0);
+      if (own_bytes != 0) ASSERT_EQ(run("node", {graph.value(), own_bytes}).result, 0);
+      ASSERT_EQ(run(add, {graph.value(), child.value(), kMoved}).result, 0);
+      EXPECT_EQ(run("destroy-graph", {child.value()}).result, kInvalidValue);
+      EXPECT_EQ(rig_.accounted(), 600 * kMiB + own_bytes) << add;
+      const auto exec = run("instantiate", {graph.value()});
+      ASSERT_EQ(run("launch", {exec.value()}).result, 0);
+      EXPECT_EQ(used(), 600 * kMiB + own_bytes) << add;
+      ASSERT_EQ(run("destroy-graph", {graph.value()}).result, 0);
+      ASSERT_EQ(run("destroy-exec", {exec.value()}).result, 0);
+      ASSERT_EQ(run("trim-graphs", {0}).result, 0);
+      EXPECT_EQ(used(), 0U) << add;
+    }
+  }
+}
+
+TEST_F(CudaPoolsTest, AChildThatIsRefusedKeepsItsMemory) {
+  const auto graph = run("graph");
+  const auto child = run("graph");
+  ASSERT_EQ(run("node", {child.value(), 600 * kMiB}).result, 0);
+  EXPECT_NE(run("add-child", {graph.value(), child.value(), kCloned}).result, 0);
+  ASSERT_EQ(run("destroy-graph", {graph.value()}).result, 0);
+  EXPECT_EQ(rig_.accounted(), 600 * kMiB);
+  ASSERT_EQ(run("destroy-graph", {child.value()}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaPoolsTest, AnInstanceOfAMovedChildCountsBesideItsGraph) {
+  const auto graph = run("graph");
+  const auto child = run("graph");
+  ASSERT_EQ(run("node", {child.value(), 300 * kMiB}).result, 0);
+  ASSERT_EQ(run("node", {graph.value(), 100 * kMiB}).result, 0);
+  const auto exec_of_child = run("instantiate", {child.value()});
+  ASSERT_EQ(run("add-child", {graph.value(), child.value(), kMoved}).result, 0);
+  const auto exec = run("instantiate", {graph.value()});
+  for (const auto& each : {exec, exec_of_child}) {
+    ASSERT_EQ(run("launch", {each.value()}).result, 0);
+  }
+  EXPECT_EQ(used(), 700 * kMiB);
+  ASSERT_EQ(run("destroy-graph", {graph.value()}).result, 0);
+  for (const auto& each : {exec, exec_of_child}) {
+    ASSERT_EQ(run("destroy-exec", {each.value()}).result, 0);
+  }
+  ASSERT_EQ(run("trim-graphs", {0}).result, 0);
   EXPECT_EQ(used(), 0U);
 }
 

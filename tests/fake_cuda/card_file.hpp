@@ -49,6 +49,13 @@ struct CardFile {
   std::atomic<int> fail_pools;    ///< the result of all questions about pools instead, if not 0
   std::atomic<int> fail_waits;    ///< … of all calls that wait for a stream or context
   std::atomic<int> fail_exports;  ///< … of all exports of handles
+  /// The card's time, instead of the steady clock, if not 0. It passes only while somebody waits:
+  /// 10 us in each query of an event that was not reached, and to its end in what waits for work.
+  std::atomic<std::uint64_t> clock_ns;
+  std::atomic<bool> side_by_side;       ///< the work of a stream waits for no other stream
+  std::atomic<unsigned> query_us;       ///< that each query of an event takes, on the real clock
+  std::atomic<int> hold_launch;         ///< as `hold`, of the next launch
+  std::atomic<unsigned> dead_recorded;  ///< events that were recorded in a stream that is destroyed
 };
 
 /// Makes the file, with these cards. @returns null if that failed

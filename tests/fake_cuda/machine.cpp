@@ -46,15 +46,13 @@ CUresult open_machine() {
   return CUDA_SUCCESS;
 }
 
-/// Does what cards.hold says.
-void hold_if_wanted() {
-  auto& hold = machine().file->hold;
+}  // namespace
+
+void hold_if_wanted(std::atomic<int>& hold) {
   int wanted = 1;
   if (!hold.compare_exchange_strong(wanted, 2)) return;
   while (hold.load() == 2) (void)usleep(1000);
 }
-
-}  // namespace
 
 bool is_device(CUdevice device) {
   const Machine& own = machine();
@@ -223,7 +221,7 @@ FAKE_CUDA CUresult cuCtxDestroy_v2(CUcontext context) {
     std::erase(context_stack(), *found);
     contexts.erase(found);
   }
-  hold_if_wanted();
+  hold_if_wanted(machine().file->hold);
   return CUDA_SUCCESS;
 }
 
@@ -329,7 +327,7 @@ FAKE_CUDA CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
     if (!is_device(device) || machine().primary_references[device] == 0) return kInvalidContext;
     if (--machine().primary_references[device] == 0) end_context(machine().primary[device]);
   }
-  hold_if_wanted();
+  hold_if_wanted(machine().file->hold);
   return CUDA_SUCCESS;
 }
 FAKE_CUDA CUresult cuDevicePrimaryCtxRelease(CUdevice device) {

@@ -4,8 +4,10 @@
 #include "tests/fake_cuda/card_file.hpp"
 
 #include <array>
+#include <atomic>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -89,6 +91,8 @@ struct Machine {
   Pool* managed_pool = nullptr;  ///< by default
   Graph* capturing = nullptr;
   std::map<CUstream, std::uint64_t> stream_ends_ns;  ///< when a stream's work ends
+  std::set<CUstream> destroyed_streams;
+  void (*in_launch)() = nullptr;  ///< that a tool wants to be called in the next launch
 };
 Machine& machine();
 
@@ -104,11 +108,16 @@ std::uint64_t new_address(std::uint64_t bytes);
 void free_address(std::uint64_t address, std::uint64_t bytes);
 /// Is there such a device?
 bool is_device(CUdevice device);
+/// Which stream of the current context a handle means in a function of this kind. The null stream
+/// is the context.
+CUstream stream_of(CUstream stream, bool per_thread);
 /// The card does it once all that it was given before is done. No time is no work.
 void run_on_card(CUstream stream, std::uint64_t ns);
 CUresult free_pointer(CUdeviceptr pointer);
-/// What was freed in the order of a stream ends.
+/// What was freed in the order of a stream ends. @param stream  as stream_of() says; null = of all
 void end_freed_in(CUstream stream);
+/// Waits while this is 1 and then 2, as cards.hold says.
+void hold_if_wanted(std::atomic<int>& hold);
 /// What is mapped to an array no longer is.
 void unmap_pieces(std::uint64_t array);
 /// Everything of a context ends.

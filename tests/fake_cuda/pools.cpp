@@ -122,7 +122,7 @@ CUresult add_node(CUgraphNode* node, CUgraph graph, MemAllocNodeParams* paramete
   return CUDA_SUCCESS;
 }
 
-/// What is in no pool ends when the stream is waited for.
+/// What is in no pool ends when the stream is waited for. @param stream  as stream_of() says
 CUresult free_in(CUstream stream, CUdeviceptr pointer) {
   const std::lock_guard guard(machine().mutex);
   const auto found = machine().pointers.find(pointer);
@@ -130,7 +130,7 @@ CUresult free_in(CUstream stream, CUdeviceptr pointer) {
     return free_pointer(pointer);
   }
   if (found->second.freed_in != nullptr) return CUDA_ERROR_INVALID_VALUE;
-  found->second.freed_in = stream == nullptr ? current_context() : stream;
+  found->second.freed_in = stream;
   return CUDA_SUCCESS;
 }
 
@@ -164,7 +164,8 @@ void end_freed_in(CUstream stream) {
   auto& pointers = machine().pointers;
   for (auto at = pointers.begin(); at != pointers.end();) {
     const auto pointer = at++;
-    if (pointer->second.freed_in == stream) end(pointer);
+    const CUstream freed_in = pointer->second.freed_in;
+    if (freed_in != nullptr && (stream == nullptr || freed_in == stream)) end(pointer);
   }
 }
 
@@ -177,6 +178,13 @@ FAKE_CUDA CUresult cuStreamCreate(CUstream* stream, unsigned) {
   *stream = current_context();
   return CUDA_SUCCESS;
 }
+
+FAKE_CUDA CUresult cuStreamDestroy_v2(CUstream stream) {
+  const std::lock_guard guard(machine().mutex);
+  return machine().destroyed_streams.insert(stream).second ? CUDA_SUCCESS
+                                                           : CUDA_ERROR_INVALID_VALUE;
+}
+FAKE_CUDA CUresult cuStreamDestroy(CUstream stream) { return cuStreamDestroy_v2(stream); }
 
 FAKE_CUDA CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
   *context = stream == nullptr ? current_context() : stream;
@@ -238,10 +246,10 @@ FAKE_CUDA CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* pointer, std::size_
   return allocate_in(pointer, bytes, static_cast<Pool*>(pool));
 }
 FAKE_CUDA CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
-  return free_in(stream, pointer);
+  return free_in(stream_of(stream, false), pointer);
 }
 FAKE_CUDA CUresult cuMemFreeAsync_ptsz(CUdeviceptr pointer, CUstream stream) {
-  return free_in(stream, pointer);
+  return free_in(stream_of(stream, true), pointer);
 }
 
 FAKE_CUDA CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
@@ -368,11 +376,11 @@ FAKE_CUDA CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph
 
 FAKE_CUDA CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const std::lock_guard guard(machine().mutex);
-  run_on_card(stream, static_cast<Graph*>(exec)->kernels_ns);
+  run_on_card(stream_of(stream, false), static_cast<Graph*>(exec)->kernels_ns);
   return back_with_memory(static_cast<Graph*>(exec));
 }
 FAKE_CUDA CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
-  return cuGraphLaunch(exec, stream);
+  return cuGraphLaunch(exec, stream_of(stream, true));
 }
 FAKE_CUDA CUresult cuGraphUpload(CUgraphExec exec, CUstream) {
   const std::lock_guard guard(machine().mutex);

@@ -1,8 +1,13 @@
 #include "tests/shim/cuda_client_calls.hpp"
 
+#include <dlfcn.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <thread>
+#include <vector>
 
 namespace tangram::shim {
 namespace {
@@ -27,6 +32,69 @@ Answer kernels(const Numbers& in) {
       return {result, {}};
   }
   return {in.size() > 2 ? CUDA_SUCCESS : synchronize(), {}};
+}
+
+/// As a program has many.
+CUstream stream_of(Number number) { return reinterpret_cast<CUstream>((number + 1) << 12U); }
+
+Answer kernels_in_stream(const Numbers& in) {
+  CUresult result = CUDA_SUCCESS;
+  for (Number i = 0; i < in.at(2) && result == CUDA_SUCCESS; ++i) {
+    result = launch_kernel(in.at(1), stream_of(in.at(0)));
+  }
+  return {result, {}};
+}
+
+/// The same in another thread, with this one's context; nobody waits for it.
+Answer kernels_elsewhere(const Numbers& in) {
+  CUcontext context = nullptr;
+  (void)call("cuCtxGetCurrent", &context);
+  std::thread([context, in] {
+    (void)call("cuCtxSetCurrent", context);
+    (void)kernels_in_stream(in);
+  }).detach();
+  return {};
+}
+
+/// In rounds: a kernel in each stream, a long one in the first.
+Answer kernels_in_streams(const Numbers& in) {
+  CUresult result = CUDA_SUCCESS;
+  for (Number i = 0; i < in.at(2) * in.at(3) && result == CUDA_SUCCESS; ++i) {
+    const Number stream = i % in.at(3);
+    result = launch_kernel(stream == 0 ? in.at(0) : in.at(1), stream_of(stream));
+  }
+  return {result, {}};
+}
+
+/// The same in the default streams of threads, which take turns.
+Answer kernels_in_threads(const Numbers& in) {
+  CUcontext context = nullptr;
+  (void)call("cuCtxGetCurrent", &context);
+  const Number count = in.at(3);
+  std::atomic<Number> next{0};
+  std::vector<std::jthread> threads;
+  for (Number thread = 0; thread < count; ++thread) {
+    threads.emplace_back([&, thread] {
+      (void)call("cuCtxSetCurrent", context);
+      for (Number i = thread; i < in.at(2) * count; i += count) {
+        while (next != i) (void)sched_yield();
+        (void)call("cuLaunchKernel", reinterpret_cast<void*>(in.at(thread == 0 ? 0 : 1)), 1U, 1U,
+                   1U, 1U, 1U, 1U, 0U, CUstream{nullptr}, static_cast<void**>(nullptr),
+                   static_cast<void**>(nullptr));
+        ++next;
+      }
+    });
+  }
+  return {};
+}
+
+/// A tool has the driver call it in the next launch, and launches something itself then.
+Answer tool_launches(const Numbers&) {
+  void* const driver = dlopen("tangram/driver/libcuda.so.1", RTLD_NOW);
+  void* const request = dlsym(driver, "fake_cuda_call_in_launch");
+  if (request == nullptr) return {CUDA_ERROR_NOT_FOUND, {}};
+  reinterpret_cast<void (*)(void (*)())>(request)([] { (void)launch_kernel(1000); });
+  return {};
 }
 
 Answer capture_kernels(const Numbers& in) {
@@ -125,6 +193,15 @@ const Commands kLaunches{
        return Answer{call("cuStreamSynchronize", CUstream{nullptr}), {}};
      }},
     {"kernels", kernels},
+    {"kernels-in-stream", kernels_in_stream},
+    {"kernels-elsewhere", kernels_elsewhere},
+    {"kernels-in-streams", kernels_in_streams},
+    {"kernels-in-threads", kernels_in_threads},
+    {"destroy-stream",
+     [](const Numbers& in) {
+       return Answer{call("cuStreamDestroy", stream_of(in.at(0))), {}};
+     }},
+    {"tool-launches", tool_launches},
     {"capture-kernels", capture_kernels},
     {"kernels-for-ever", kernels_for_ever},
     {"graphs-for-ever", graphs_for_ever},

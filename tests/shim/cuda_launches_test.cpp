@@ -124,6 +124,7 @@ INSTANTIATE_TEST_SUITE_P(All, CudaGraphLaunchTest, ::testing::Values("10000 0", 
 /// A call in which a program waits for its work.
 struct Wait {
   const char* name;
+  const char* as;  ///< as above
   const char* command;
 };
 
@@ -131,17 +132,18 @@ class CudaWaitTest : public ::testing::TestWithParam<Wait> {};
 
 TEST_P(CudaWaitTest, WhatHasEndedIsKnown) {
   LeasedContainer container;
-  ASSERT_EQ(container.client().run("by-kernel 1000000").result, 0);
+  const std::string as = std::string("as ") + GetParam().as + " ";
+  ASSERT_EQ(container.client().run(as + "by-kernel 1000000").result, 0);
   EXPECT_EQ(container.account().in_flight, 1U);
-  ASSERT_EQ(container.client().run(GetParam().command).result, 0);
+  ASSERT_EQ(container.client().run(as + GetParam().command).result, 0);
   EXPECT_EQ(container.account().in_flight, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaWaitTest,
-                         ::testing::Values(Wait{"ContextV1", "as 2000 0 synchronize"},
-                                           Wait{"ContextV2", "as 13000 0 synchronize"},
-                                           Wait{"Stream", "as 2000 0 synchronize-stream"},
-                                           Wait{"StreamOfAThread", "as 7000 2 synchronize-stream"}),
+                         ::testing::Values(Wait{"ContextV1", "4000 0", "synchronize"},
+                                           Wait{"ContextV2", "13000 0", "synchronize"},
+                                           Wait{"Stream", "4000 0", "synchronize-stream"},
+                                           Wait{"StreamOfAThread", "7000 2", "synchronize-stream"}),
                          [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace

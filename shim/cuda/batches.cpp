@@ -49,35 +49,61 @@ std::uint64_t elapsed_ns(CUevent begin, CUevent end) {
 CaptureGuard::CaptureGuard() { (void)driver::cuThreadExchangeStreamCaptureMode(&mode_); }
 CaptureGuard::~CaptureGuard() { (void)driver::cuThreadExchangeStreamCaptureMode(&mode_); }
 
+bool is_captured(const Work& work) {
+  int capturing = 0;
+  const CUresult known = work.per_thread ? driver::cuStreamIsCapturing_ptsz(work.stream, &capturing)
+                                         : driver::cuStreamIsCapturing(work.stream, &capturing);
+  return known != CUDA_SUCCESS || capturing != 0;
+}
+
 bool Batches::begin(const Work& work, Account& account, std::uint32_t heartbeat) {
-  const std::uint32_t age = heartbeat - heartbeat_.load(std::memory_order_relaxed);
-  if (open_ && age > kMostHeartbeats) abandon(account);
-  if (open_ && work.is_graph) end(work, account);
+  const std::uint64_t key = key_of(work);
+  if (work.is_graph || !is_of(key) || is_old(heartbeat)) end(&work, account, heartbeat);
   if (open_) return left_.fetch_sub(1, std::memory_order_relaxed) <= 1;
   account.launches.fetch_add(1, std::memory_order_relaxed);
-  while (outstanding_ > 0 && settle_oldest(account, outstanding_ >= most_outstanding_ && !stuck_)) {
-  }
+  CUcontext current = nullptr;
+  if (driver::cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == nullptr) return false;
+  const std::uint32_t most = context_ == current ? most_outstanding_ : 1;
+  while (outstanding_ > 0 && settle_oldest(account, outstanding_ >= most && !stuck_)) {}
   if (outstanding_ == kOutstanding) return false;  // not measured, rather than blocked
-  if (!prepare_events()) return false;
+  if (!prepare_events(current)) return false;
   if (record_event(newest().begin, work) != CUDA_SUCCESS) {
     drop_events(account);
     return false;
   }
-  open_ = true;
-  newest().is_graph = work.is_graph;
-  newest().launches = work.is_graph ? 1 : size_;
-  heartbeat_.store(heartbeat, std::memory_order_relaxed);
-  left_.store(static_cast<std::int32_t>(newest().launches) - 1, std::memory_order_relaxed);
+  if (!is_of(key)) size_ = 1;
+  newest().work = work;
+  newest().is_uniform = !work.is_graph;
+  open(key, work.is_graph ? 1 : size_, heartbeat);
   return newest().launches == 1;
 }
 
-void Batches::end(const Work& work, Account& account) {
+void Batches::open(std::uint64_t key, std::uint32_t launches, std::uint32_t heartbeat) {
+  open_ = true;
+  newest().key = key;
+  newest().launches = launches;
+  key_.store(key, std::memory_order_relaxed);
+  heartbeat_.store(heartbeat, std::memory_order_relaxed);
+  left_.store(static_cast<std::int32_t>(launches) - 1, std::memory_order_relaxed);
+}
+
+void Batches::end(const Work* here, Account& account, std::uint32_t heartbeat) {
   if (!open_) return;
-  newest().launches = launched();
+  Batch& batch = newest();
+  batch.launches = launched();
   open_ = false;
   left_.store(0, std::memory_order_relaxed);
   account.launches.fetch_add(1, std::memory_order_relaxed);
-  if (record_event(newest().end, work) != CUDA_SUCCESS) return drop_events(account);
+  batch.is_cut = key_of(batch.work) != batch.key || is_captured(batch.work);
+  const Work* const in = batch.is_cut ? here : &batch.work;
+  if (in == nullptr || record_event(batch.end, *in) != CUDA_SUCCESS) {
+    return charge_launches(batch.launches, account);
+  }
+  if (is_old(heartbeat) && query(batch.end, false) == CUDA_SUCCESS) {
+    // The program launches so rarely that the batch would be full of gaps.
+    size_ = std::max(std::min(size_, batch.launches) / 2, 1U);
+    return charge_launches(batch.launches, account);
+  }
   ++next_;
   ++outstanding_;
   account.in_flight.fetch_add(1, std::memory_order_relaxed);
@@ -94,9 +120,7 @@ std::uint32_t Batches::launched() const {
 }
 
 /// Events belong to a context, and streams of several may meet here.
-bool Batches::prepare_events() {
-  CUcontext current = nullptr;
-  if (driver::cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == nullptr) return false;
+bool Batches::prepare_events(CUcontext current) {
   if (context_ == current) return true;
   if (outstanding_ > 0) return false;
   for (Batch& batch : ring_) {
@@ -114,13 +138,9 @@ bool Batches::prepare_events() {
   return true;
 }
 
-/// The program launches so rarely that the batch would be full of gaps.
-void Batches::abandon(Account& account) {
-  const std::uint32_t launches = launched();
-  open_ = false;
-  left_.store(0, std::memory_order_relaxed);
+/// What cannot be measured.
+void Batches::charge_launches(std::uint32_t launches, Account& account) const {
   account.busy_ns.fetch_add(launches * launch_ns_, std::memory_order_relaxed);
-  size_ = std::max(std::min(size_, launches) / 2, 1U);
 }
 
 void Batches::drop_events(Account& account) {
@@ -131,7 +151,8 @@ void Batches::drop_events(Account& account) {
   if (outstanding_ > 0) account.in_flight.fetch_sub(outstanding_, std::memory_order_relaxed);
   context_ = nullptr;
   outstanding_ = 0;
-  open_ = stuck_ = false;
+  open_ = false;
+  stuck_ = false;
   left_.store(0, std::memory_order_relaxed);
 }
 
@@ -147,14 +168,15 @@ bool Batches::settle_oldest(Account& account, bool waits) {
     drop_events(account);
     return false;
   }
-  const std::uint64_t ns = elapsed_ns(batch.begin, batch.end);
+  const std::uint64_t between = elapsed_ns(batch.begin, batch.end);
+  const std::uint64_t ns = batch.is_cut ? std::max(between, batch.launches * launch_ns_) : between;
   stuck_ = false;
   --outstanding_;
   most_outstanding_ = ns >= kLongBatchNs ? 1 : kOutstanding;
   account.busy_ns.fetch_add(ns, std::memory_order_relaxed);
   account.batch_us.store(static_cast<std::uint32_t>(ns / 1000), std::memory_order_relaxed);
   account.in_flight.fetch_sub(1, std::memory_order_release);
-  if (!batch.is_graph) adapt(batch, ns);
+  if (batch.is_uniform && !batch.is_cut) adapt(batch, ns);
   return true;
 }
 
@@ -166,17 +188,27 @@ void Batches::adapt(const Batch& batch, std::uint64_t ns) {
   size_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fits, 1, most));
 }
 
+void Batches::leave(std::uint64_t key, Account& account, std::uint32_t heartbeat) {
+  if (is_of(key)) end(nullptr, account, heartbeat);
+  for (Batch& batch : ring_) {
+    if (batch.key == key) batch.key = 0;  // another stream can have the handle soon
+  }
+}
+
 void Batches::forget(CUcontext context, Account& account) {
   if (context_ == context) drop_events(account);
 }
 
 void Batches::forget_after_fork() {
   mutex_.reset();
+  key_.store(0, std::memory_order_relaxed);
   left_.store(0, std::memory_order_relaxed);
   context_ = nullptr;
   ring_ = {};
-  next_ = outstanding_ = 0;
-  open_ = stuck_ = false;
+  next_ = 0;
+  outstanding_ = 0;
+  open_ = false;
+  stuck_ = false;
   most_outstanding_ = kOutstanding;
   size_ = 1;
   launch_ns_ = 0;

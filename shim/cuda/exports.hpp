@@ -136,6 +136,8 @@ CUresult cuLaunchCooperativeKernelMultiDevice(CooperativeLaunch* launches, unsig
 CUresult cuLaunch(void* function);
 CUresult cuLaunchGrid(void* function, int width, int height);
 CUresult cuLaunchGridAsync(void* function, int width, int height, CUstream stream);
+CUresult cuStreamDestroy(CUstream stream);
+CUresult cuStreamDestroy_v2(CUstream stream);
 CUresult cuStreamSynchronize(CUstream stream);
 CUresult cuStreamSynchronize_ptsz(CUstream stream);
 CUresult cuEventSynchronize(CUevent event);

@@ -1,5 +1,5 @@
-// Launches of kernels, which wait for their turn if the card's time is leased, and the calls in
-// which a program waits for them. Graphs are in graphs.cpp.
+// Launches of kernels, which wait for their turn if the card's time is leased, the calls in which a
+// program waits for them, and those that end their streams. Graphs are in graphs.cpp.
 #include "shim/cuda/driver.hpp"
 #include "shim/cuda/exports.hpp"
 #include "shim/cuda/lease.hpp"
@@ -68,6 +68,15 @@ CUresult cuLaunchGrid(void* function, int width, int height) {
 CUresult cuLaunchGridAsync(void* function, int width, int height, CUstream stream) {
   return launch_in_turn({.stream = stream},
                         [&] { return driver::cuLaunchGridAsync(function, width, height, stream); });
+}
+
+CUresult cuStreamDestroy(CUstream stream) {
+  leave_stream(stream);
+  return driver::cuStreamDestroy(stream);
+}
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  leave_stream(stream);
+  return driver::cuStreamDestroy_v2(stream);
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {

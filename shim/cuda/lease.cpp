@@ -3,6 +3,7 @@
 #include "shim/cuda/cards.hpp"
 #include "shim/cuda/driver.hpp"
 #include "shim/futex.hpp"
+#include "shim/mutex.hpp"
 #include "shim/process.hpp"
 
 #include <array>
@@ -10,8 +11,8 @@
 namespace tangram::shim::cuda {
 namespace {
 
-/// By stream, so that a long kernel in one does not hide behind short ones in another.
-constexpr std::size_t kGroups = 8;
+/// Mostly of one stream each: more streams that work at a time share them.
+constexpr std::size_t kGroups = 16;
 
 /// The card of a context: its pointer << 8 | card + 1. Two contexts may displace each other.
 constexpr std::size_t kContexts = 16;
@@ -31,10 +32,13 @@ constinit std::atomic<std::uint32_t> none{0};
 /// Has the process pages? Then it may have batches.
 bool is_started() { return leases.load(std::memory_order_acquire) != &none; }
 
-std::size_t group_of(const void* pointer, std::size_t groups) {
-  const auto number = reinterpret_cast<std::uint64_t>(pointer);
+std::size_t hash_of(std::uint64_t number) {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15U;  // spreads what is aligned
-  return (number * kOdd >> 32U) % groups;
+  return number * kOdd >> 32U;
+}
+/// The place where the card of a context is known.
+std::atomic<std::uint64_t>& known_of(CUcontext context) {
+  return lease.contexts[hash_of(reinterpret_cast<std::uint64_t>(context)) % kContexts];
 }
 
 /// Of the current context; kNoCard = none that is leased.
@@ -44,7 +48,7 @@ std::size_t current_card() {
   if (driver::cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return kNoCard;
   constexpr unsigned kCardBits = 8;
   const std::uint64_t key = reinterpret_cast<std::uint64_t>(context) << kCardBits;
-  std::atomic<std::uint64_t>& known = lease.contexts[group_of(context, kContexts)];
+  std::atomic<std::uint64_t>& known = known_of(context);
   std::uint64_t entry = known.load(std::memory_order_relaxed);
   if (entry >> kCardBits != key >> kCardBits) {
     const std::size_t card = current_place().card;
@@ -60,17 +64,23 @@ const CardLimit& limit_of(std::size_t card) { return lease.pages.limits->cards[c
 Account& account_of(std::size_t card) {
   return lease.pages.usage->slots[lease.pages.slot].accounts[card];
 }
-Batches& batches_of(std::size_t card, CUstream stream) {
-  return lease.batches[card][group_of(stream, kGroups)];
+std::uint32_t heartbeat_of(std::size_t card) {
+  return limit_of(card).heartbeat.load(std::memory_order_relaxed);
 }
 
-/// What goes into a graph runs when the graph does. The null stream cannot be asked while another
-/// stream captures.
-bool is_captured(const Work& work) {
-  int capturing = 0;
-  const CUresult known = work.per_thread ? driver::cuStreamIsCapturing_ptsz(work.stream, &capturing)
-                                         : driver::cuStreamIsCapturing(work.stream, &capturing);
-  return known != CUDA_SUCCESS || capturing != 0;
+/// The group that a stream has, or else the next that nobody uses now.
+Batches& batches_of(std::size_t card, std::uint64_t key) {
+  auto& groups = lease.batches[card];
+  const std::size_t first = hash_of(key);
+  for (std::size_t i = 0; i < kGroups; ++i) {
+    Batches& group = groups[(first + i) % kGroups];
+    if (group.is_of(key)) return group;
+  }
+  for (std::size_t i = 0; i < kGroups; ++i) {
+    Batches& group = groups[(first + i) % kGroups];
+    if (group.is_idle()) return group;
+  }
+  return groups[first % kGroups];
 }
 
 void tell_agent(std::size_t card) {
@@ -79,10 +89,26 @@ void tell_agent(std::size_t card) {
   wake_all(news);
 }
 
-void settle(std::size_t card, bool waits) {
+/// What has ended.
+void settle(std::size_t card) {
   for (Batches& batches : lease.batches[card]) {
+    if (batches.is_idle()) continue;
     const Lock lock(batches.mutex());
-    batches.settle(account_of(card), waits);
+    batches.settle(account_of(card), false);
+  }
+}
+
+/// Waits until all work has ended.
+void drain(std::size_t card, const Work& here) {
+  for (Batches& batches : lease.batches[card]) {
+    if (batches.is_idle()) continue;
+    const Lock lock(batches.mutex());
+    batches.end(&here, account_of(card), heartbeat_of(card));
+  }
+  for (Batches& batches : lease.batches[card]) {
+    if (batches.is_idle()) continue;
+    const Lock lock(batches.mutex());
+    batches.settle(account_of(card), true);
   }
 }
 
@@ -115,12 +141,7 @@ void sleep_until_open(std::size_t card) {
 void wait_for_turn(std::size_t card, const Work& work) {
   if (!is_closed(card) || is_given_up(card)) return;
   Account& account = account_of(card);
-  {
-    Batches& batches = batches_of(card, work.stream);
-    const Lock lock(batches.mutex());
-    batches.end(work, account);
-  }
-  settle(card, true);  // only then the card is free for the others
+  drain(card, work);  // only then the card is free for the others
   account.waiting.fetch_add(1, std::memory_order_release);
   tell_agent(card);
   sleep_until_open(card);
@@ -154,11 +175,25 @@ void forget_lease() {
 /// context of the same handle.
 void leave_context(CUcontext context) {
   if (!is_started() || context == nullptr) return;
-  lease.contexts[group_of(context, kContexts)].store(0, std::memory_order_relaxed);
+  known_of(context).store(0, std::memory_order_relaxed);
   for (std::size_t card = 0; card < lease.pages.limits->card_count; ++card) {
     for (Batches& batches : lease.batches[card]) {
       const Lock lock(batches.mutex());
       batches.forget(context, account_of(card));
+    }
+  }
+}
+
+/// Also while no card's time is leased, as above.
+void leave_stream(CUstream stream) {
+  if (!is_started()) return;
+  const std::uint64_t key = key_of({.stream = stream});
+  const CaptureGuard guard;
+  for (std::size_t card = 0; card < lease.pages.limits->card_count; ++card) {
+    for (Batches& batches : lease.batches[card]) {
+      if (batches.is_idle()) continue;
+      const Lock lock(batches.mutex());
+      batches.leave(key, account_of(card), heartbeat_of(card));
     }
   }
 }
@@ -169,7 +204,7 @@ void settle_lease() {
     const std::atomic<std::uint32_t>& in_flight = account_of(card).in_flight;
     if (in_flight.load(std::memory_order_relaxed) == 0) continue;
     const CaptureGuard guard;
-    settle(card, false);
+    settle(card);
     if (is_closed(card) && in_flight.load(std::memory_order_relaxed) == 0) tell_agent(card);
   }
 }
@@ -180,8 +215,9 @@ bool passes_at_once(const Work& work) {
   const CardLimit& limit = limit_of(card);
   const std::uint32_t turn = limit.turn.load(std::memory_order_relaxed);
   if (turn == kTurnFree) return true;
-  return turn == kTurnOpen && !work.is_graph &&
-         batches_of(card, work.stream).take_place(limit.heartbeat.load(std::memory_order_relaxed));
+  if (turn != kTurnOpen || work.is_graph) return false;
+  const std::uint64_t key = key_of(work);
+  return batches_of(card, key).take_place(key, limit.heartbeat.load(std::memory_order_relaxed));
 }
 
 SlowLaunch::SlowLaunch(const Work& work) : work_(work) {
@@ -190,17 +226,17 @@ SlowLaunch::SlowLaunch(const Work& work) : work_(work) {
   const CaptureGuard guard;
   wait_for_turn(card, work);
   account_ = &account_of(card);
-  batches_ = &batches_of(card, work.stream);
+  batches_ = &batches_of(card, key_of(work));
   batches_->mutex().lock();
-  ends_batch_ =
-      batches_->begin(work, *account_, limit_of(card).heartbeat.load(std::memory_order_relaxed));
+  heartbeat_ = heartbeat_of(card);
+  ends_batch_ = batches_->begin(work, *account_, heartbeat_);
 }
 
 SlowLaunch::~SlowLaunch() {
   if (batches_ == nullptr) return;
   if (ends_batch_) {
     const CaptureGuard guard;
-    batches_->end(work_, *account_);
+    batches_->end(&work_, *account_, heartbeat_);
   }
   batches_->mutex().unlock();
 }

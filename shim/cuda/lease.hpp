@@ -13,7 +13,7 @@
 ///
 /// Availability goes before proportion: if the agent gives no sign for two seconds, the process
 /// runs freely until it does. A kernel that never ends holds a launching thread up for half a
-/// second once.
+/// second once, in each stream.
 ///
 /// Launches that a stream captures are not held up and do not count: the graph's launch does.
 /// Threads: safe.
@@ -25,6 +25,8 @@ void start_lease();
 void forget_lease();
 /// Before the driver ends a context, or may do so.
 void leave_context(CUcontext context);
+/// Before a stream is destroyed.
+void leave_stream(CUstream stream);
 /// After a call in which the program waited for its work: what has ended is made known.
 void settle_lease();
 
@@ -51,6 +53,7 @@ class SlowLaunch {
   Work work_;
   Batches* batches_ = nullptr;  ///< locked; null = it goes through
   Account* account_ = nullptr;
+  std::uint32_t heartbeat_ = 0;  ///< at the batch's beginning
   bool ends_batch_ = false;
 };
 

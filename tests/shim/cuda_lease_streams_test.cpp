@@ -1,0 +1,100 @@
+// What a process with several streams and threads has its card do is measured. The fake driver's
+// streams run side by side here, and its time passes only while somebody waits.
+#include "shim/futex.hpp"
+#include "tests/shim/heart.hpp"
+#include "tests/shim/stand_in_rig.hpp"
+#include "tests/testing/eventually.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+namespace tangram::shim {
+namespace {
+
+constexpr std::uint64_t kMillisecond = 1'000'000;  // ns
+constexpr std::uint64_t kSecond = 1000 * kMillisecond;
+
+class CudaLeaseStreamsTest : public ::testing::Test {
+ protected:
+  CudaLeaseStreamsTest() : client_(rig_) {
+    rig_.cards().clock_ns = kSecond;
+    rig_.cards().side_by_side = true;
+    EXPECT_EQ(client_.run("init").result, 0) << client_.errors();
+    set_turn(kTurnOpen);
+  }
+
+  void set_turn(Turn turn) {
+    rig_.limits().leases = 1;
+    limit().turn = turn;
+    wake_all(limit().turn);
+  }
+  CardLimit& limit() { return rig_.limits().cards[0]; }
+  Client::Answer run(const std::string& command, std::initializer_list<std::uint64_t> numbers) {
+    return client_.run(words(command, numbers));
+  }
+  /// The client's account: it is the only process.
+  Account& account() {
+    std::size_t slot = 0;
+    while (slot + 1 < kMaxProcesses && rig_.usage().taken[slot] == 0) ++slot;
+    return rig_.usage().slots[slot].accounts[0];
+  }
+
+  StandInRig rig_;
+  Client client_;
+};
+
+TEST_F(CudaLeaseStreamsTest, WorkInOneStreamDoesNotHideBehindOthers) {
+  // More streams than the library tells apart at a time.
+  ASSERT_EQ(run("kernels-in-streams", {400'000, 1000, 50, 24}).result, 0);
+  ASSERT_EQ(client_.run("synchronize").result, 0);
+  EXPECT_GE(account().busy_ns, 50 * 400'000U);
+  EXPECT_EQ(account().in_flight, 0U);
+}
+
+TEST_F(CudaLeaseStreamsTest, WorkOfOneThreadDoesNotHideBehindOthers) {
+  ASSERT_EQ(client_.run("as 7000 2 " + words("kernels-in-threads", {400'000, 1000, 50, 8})).result,
+            0);
+  ASSERT_EQ(client_.run("synchronize").result, 0);
+  EXPECT_GE(account().busy_ns, 50 * 400'000U);
+}
+
+TEST_F(CudaLeaseStreamsTest, ThreadsWithoutAPlaceOfTheirOwnAreCharged) {
+  ASSERT_EQ(client_.run("as 7000 2 " + words("kernels-in-threads", {1000, 1000, 50, 40})).result,
+            0);
+  ASSERT_EQ(client_.run("synchronize").result, 0);
+  EXPECT_GE(account().busy_ns, 50 * 1000U) << "of one, while all run side by side";
+}
+
+TEST_F(CudaLeaseStreamsTest, WhenTheTurnEndsTheWorkOfAllStreamsHasEnded) {
+  ASSERT_EQ(run("kernels-in-stream", {0, 1000, 20}).result, 0);  // so that a batch stays open
+  ASSERT_EQ(run("kernels-in-stream", {0, 5 * kMillisecond, 1}).result, 0);
+  set_turn(kTurnClosed);
+  const Heart heart(limit());
+  client_.send(words("kernels-in-stream", {1, 1000, 1}));
+  ASSERT_TRUE(testing::eventually([&] { return account().waiting == 1; }));
+  EXPECT_GE(account().busy_ns, 5 * kMillisecond);
+  EXPECT_EQ(account().in_flight, 0U);
+}
+
+TEST_F(CudaLeaseStreamsTest, ABatchEndsBeforeItsStreamIsDestroyed) {
+  ASSERT_EQ(run("kernels-in-stream", {0, 1000, 20}).result, 0);  // so that a batch stays open
+  ASSERT_EQ(client_.run("synchronize").result, 0);
+  const std::uint64_t before = account().busy_ns;
+  ASSERT_EQ(run("kernels-in-stream", {0, 5 * kMillisecond, 1}).result, 0);
+  for (const char* const as : {"as 2000 0 ", "as 4000 0 "}) {
+    ASSERT_EQ(client_.run(as + words("destroy-stream", {as[3] == '2' ? 9U : 0U})).result, 0);
+  }
+  EXPECT_GE(account().in_flight, 1U);
+  ASSERT_EQ(client_.run("synchronize").result, 0);
+  EXPECT_GE(account().busy_ns, before + 5 * kMillisecond);
+  set_turn(kTurnClosed);
+  const Heart heart(limit());
+  client_.send(words("kernels-in-stream", {1, 1000, 1}));
+  ASSERT_TRUE(testing::eventually([&] { return account().waiting == 1; }));
+  EXPECT_EQ(rig_.cards().dead_recorded, 0U);
+}
+
+}  // namespace
+}  // namespace tangram::shim

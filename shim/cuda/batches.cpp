@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tangram::shim::cuda {
 namespace {
@@ -24,13 +25,23 @@ void destroy_event(CUevent& event) {
   event = nullptr;
 }
 
+std::uint64_t now_ns() {
+  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+  timespec now{};
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
 /// Not cuEventSynchronize(): a kernel may run until the program's next launch.
 /// @returns CUDA_ERROR_NOT_READY if it has not ended after half a second
 CUresult query(CUevent event, bool waits) {
-  constexpr int kPauses = 10'000;
+  constexpr std::uint64_t kMostNs = 500'000'000;
   constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 50'000};
   CUresult result = driver::cuEventQuery(event);
-  for (int i = 0; waits && result == CUDA_ERROR_NOT_READY && i < kPauses; ++i) {
+  if (!waits || result != CUDA_ERROR_NOT_READY) return result;
+  for (const std::uint64_t begin = now_ns();
+       result == CUDA_ERROR_NOT_READY && now_ns() - begin < kMostNs;) {
     (void)nanosleep(&kPause, nullptr);
     result = driver::cuEventQuery(event);
   }
@@ -65,7 +76,9 @@ bool Batches::begin(const Work& work, Account& account, std::uint32_t heartbeat)
   if (driver::cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == nullptr) return false;
   const std::uint32_t most = context_ == current ? most_outstanding_ : 1;
   while (outstanding_ > 0 && settle_oldest(account, outstanding_ >= most && !stuck_)) {}
-  if (outstanding_ == kOutstanding) return false;  // not measured, rather than blocked
+  if (outstanding_ == kOutstanding || (outstanding_ > 0 && context_ != current)) {
+    return reopen(key, current, account, heartbeat);
+  }
   if (!prepare_events(current)) return false;
   if (record_event(newest().begin, work) != CUDA_SUCCESS) {
     drop_events(account);
@@ -85,6 +98,26 @@ void Batches::open(std::uint64_t key, std::uint32_t launches, std::uint32_t hear
   key_.store(key, std::memory_order_relaxed);
   heartbeat_.store(heartbeat, std::memory_order_relaxed);
   left_.store(static_cast<std::int32_t>(launches) - 1, std::memory_order_relaxed);
+}
+
+/// Work that nobody waits for has all places: the launch becomes part of the batch of its stream.
+/// Without one, which takes more streams than there are groups, it is charged by the time of
+/// others.
+bool Batches::reopen(std::uint64_t key, CUcontext current, Account& account,
+                     std::uint32_t heartbeat) {
+  Batch& last = ring_[(next_ - 1) % kOutstanding];
+  if (last.key != key) std::swap(last, oldest());
+  if (last.key != key || context_ != current) {
+    charge_launches(1, account);
+    return false;
+  }
+  --next_;
+  --outstanding_;
+  account.in_flight.fetch_sub(1, std::memory_order_relaxed);
+  last.is_uniform = false;
+  open(key, last.launches + 1, heartbeat);
+  left_.store(0, std::memory_order_relaxed);
+  return true;
 }
 
 void Batches::end(const Work* here, Account& account, std::uint32_t heartbeat) {
@@ -122,7 +155,6 @@ std::uint32_t Batches::launched() const {
 /// Events belong to a context, and streams of several may meet here.
 bool Batches::prepare_events(CUcontext current) {
   if (context_ == current) return true;
-  if (outstanding_ > 0) return false;
   for (Batch& batch : ring_) {
     destroy_event(batch.begin);
     destroy_event(batch.end);

@@ -13,6 +13,9 @@
 /// ended. So the work that a process has queued is bounded, and a launch within a batch costs one
 /// decrement.
 ///
+/// The oldest is waited for half a second at most. What is launched behind it then becomes part of
+/// the newest batch, whose end is recorded again: it is measured, and no longer bounded.
+///
 /// The time of a batch counts from its first launch to the end of its last: gaps in it count, too,
 /// because nobody else can use the card in them. A batch that was begun and not continued, and
 /// whose stream has nothing to do, is charged by the time of its launches.
@@ -114,6 +117,8 @@ class Batches {
   [[nodiscard]] std::uint32_t launched() const;
   [[nodiscard]] bool prepare_events(CUcontext current);
   void open(std::uint64_t key, std::uint32_t launches, std::uint32_t heartbeat);
+  [[nodiscard]] bool reopen(std::uint64_t key, CUcontext current, Account& account,
+                            std::uint32_t heartbeat);
   void charge_launches(std::uint32_t launches, Account& account) const;
   void drop_events(Account& account);
   [[nodiscard]] bool settle_oldest(Account& account, bool waits);

@@ -96,5 +96,29 @@ TEST_F(CudaLeaseStreamsTest, ABatchEndsBeforeItsStreamIsDestroyed) {
   EXPECT_EQ(rig_.cards().dead_recorded, 0U);
 }
 
+TEST_F(CudaLeaseStreamsTest, WorkBehindLongKernelsIsMeasured) {
+  ASSERT_EQ(run("kernels-in-stream", {0, 100 * kSecond, 8}).result, 0);
+  EXPECT_EQ(account().in_flight, 2U);
+  ASSERT_EQ(client_.run("synchronize").result, 0);
+  EXPECT_GE(account().busy_ns, 799 * kSecond);
+  EXPECT_LE(account().busy_ns, 801 * kSecond);
+  EXPECT_EQ(account().in_flight, 0U);
+}
+
+TEST_F(CudaLeaseStreamsTest, WorkBehindLongKernelsOfAnotherStreamIsMeasured) {
+  ASSERT_EQ(run("kernels-in-streams", {100 * kSecond, kSecond, 8, 2}).result, 0);
+  ASSERT_EQ(client_.run("synchronize").result, 0);
+  EXPECT_GE(account().busy_ns, 807 * kSecond);
+  EXPECT_LE(account().busy_ns, 809 * kSecond);
+}
+
+TEST_F(CudaLeaseStreamsTest, ALaunchWaitsForLongKernelsForHalfASecond) {
+  rig_.cards().query_us = 5000;  // 10,000 of them take a minute
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_EQ(run("kernels-in-stream", {0, 100 * kSecond, 8}).result, 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  EXPECT_EQ(rig_.cards().launches, 8U);
+}
+
 }  // namespace
 }  // namespace tangram::shim

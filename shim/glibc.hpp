@@ -1,12 +1,13 @@
 #pragma once
 
 /// Binds what is called in libc to versions of before glibc 2.17, which the oldest images with a
-/// CUDA runtime have. Since 2.34 a build would bind dlopen() and dlsym() to that version, and would
-/// not load into any older image. Include it in every file that calls them.
+/// CUDA runtime have. Since 2.34 a build would bind them to that version, and would not load
+/// into any older image. Include it in every file that calls them.
 #if defined(__x86_64__)
 __asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
 __asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+__asm__(".symver pthread_mutex_trylock, pthread_mutex_trylock@GLIBC_2.2.5");
 #else
 #error "the oldest versions of these symbols are known for x86-64 only"
 #endif

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "shim/cuda/abi.hpp"
-#include "shim/mutex.hpp"
+#include "shim/owned_mutex.hpp"
 #include "shim/pages.hpp"
 
 #include <array>
@@ -77,7 +77,7 @@ class Batches {
            outstanding_.load(std::memory_order_relaxed) == 0;
   }
 
-  Mutex& mutex() { return mutex_; }
+  OwnedMutex& mutex() { return mutex_; }
 
   /// Before a launch. Begins a batch unless one of its stream is open; may wait for an earlier one.
   /// @returns whether the batch ends with this launch
@@ -129,7 +129,7 @@ class Batches {
   std::atomic<std::uint32_t> heartbeat_{0};  ///< at its beginning
   std::atomic<std::uint32_t> outstanding_{0};  ///< changed with the mutex only, as all below
   std::atomic<bool> open_{false};
-  Mutex mutex_;
+  OwnedMutex mutex_;
   CUcontext context_ = nullptr;  ///< of the events
   std::array<Batch, kOutstanding> ring_;
   std::uint32_t next_ = 0;  ///< of the batch that is open or will be

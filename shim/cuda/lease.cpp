@@ -83,18 +83,30 @@ Batches& batches_of(std::size_t card, std::uint64_t key) {
   return groups[first % kGroups];
 }
 
+/// Is the thread in a launch already? Then a tool launches that the driver has called back.
+bool is_nested() {
+  for (std::size_t card = 0; card < lease.pages.limits->card_count; ++card) {
+    for (Batches& batches : lease.batches[card]) {
+      if (batches.mutex().is_mine()) return true;
+    }
+  }
+  return false;
+}
+
 void tell_agent(std::size_t card) {
   std::atomic<std::uint32_t>& news = lease.pages.usage->totals[card].lease_news;
   news.fetch_add(1, std::memory_order_release);
   wake_all(news);
 }
 
-/// What has ended.
+/// What has ended of all streams but those in which a thread launches now: the driver may hold it
+/// up.
 void settle(std::size_t card) {
+  const Uncancelled uncancelled;
   for (Batches& batches : lease.batches[card]) {
-    if (batches.is_idle()) continue;
-    const Lock lock(batches.mutex());
+    if (batches.is_idle() || !batches.mutex().try_lock()) continue;
     batches.settle(account_of(card), false);
+    batches.mutex().unlock();
   }
 }
 
@@ -102,12 +114,12 @@ void settle(std::size_t card) {
 void drain(std::size_t card, const Work& here) {
   for (Batches& batches : lease.batches[card]) {
     if (batches.is_idle()) continue;
-    const Lock lock(batches.mutex());
+    const OwnedLock lock(batches.mutex());
     batches.end(&here, account_of(card), heartbeat_of(card));
   }
   for (Batches& batches : lease.batches[card]) {
     if (batches.is_idle()) continue;
-    const Lock lock(batches.mutex());
+    const OwnedLock lock(batches.mutex());
     batches.settle(account_of(card), true);
   }
 }
@@ -178,7 +190,7 @@ void leave_context(CUcontext context) {
   known_of(context).store(0, std::memory_order_relaxed);
   for (std::size_t card = 0; card < lease.pages.limits->card_count; ++card) {
     for (Batches& batches : lease.batches[card]) {
-      const Lock lock(batches.mutex());
+      const OwnedLock lock(batches.mutex());
       batches.forget(context, account_of(card));
     }
   }
@@ -192,7 +204,7 @@ void leave_stream(CUstream stream) {
   for (std::size_t card = 0; card < lease.pages.limits->card_count; ++card) {
     for (Batches& batches : lease.batches[card]) {
       if (batches.is_idle()) continue;
-      const Lock lock(batches.mutex());
+      const OwnedLock lock(batches.mutex());
       batches.leave(key, account_of(card), heartbeat_of(card));
     }
   }
@@ -222,7 +234,7 @@ bool passes_at_once(const Work& work) {
 
 SlowLaunch::SlowLaunch(const Work& work) : work_(work) {
   const std::size_t card = current_card();
-  if (card == kNoCard || is_captured(work)) return;
+  if (card == kNoCard || is_nested() || is_captured(work)) return;
   const CaptureGuard guard;
   wait_for_turn(card, work);
   account_ = &account_of(card);

@@ -15,7 +15,8 @@
 /// runs freely until it does. A kernel that never ends holds a launching thread up for half a
 /// second once, in each stream.
 ///
-/// Launches that a stream captures are not held up and do not count: the graph's launch does.
+/// Launches that a stream captures are not held up and do not count: the graph's launch does. Nor
+/// are those that a tool makes within a launch, when the driver calls it back.
 /// Threads: safe.
 namespace tangram::shim::cuda {
 

@@ -120,5 +120,23 @@ TEST_F(CudaLeaseStreamsTest, ALaunchWaitsForLongKernelsForHalfASecond) {
   EXPECT_EQ(rig_.cards().launches, 8U);
 }
 
+TEST_F(CudaLeaseStreamsTest, AToolCanLaunchWithinALaunch) {
+  ASSERT_EQ(client_.run("tool-launches").result, 0);
+  client_.send("by-kernel 1000");
+  EXPECT_TRUE(testing::eventually([&] { return rig_.cards().launches == 2; }));
+}
+
+TEST_F(CudaLeaseStreamsTest, AThreadThatTheDriverHoldsUpHoldsUpNoOther) {
+  ASSERT_EQ(run("kernels-in-stream", {0, kMillisecond, 1}).result, 0);
+  ASSERT_EQ(account().in_flight, 1U);
+  rig_.cards().hold_launch = 1;
+  ASSERT_EQ(run("kernels-elsewhere", {0, kMillisecond, 1}).result, 0);
+  ASSERT_TRUE(testing::eventually([&] { return rig_.cards().hold_launch == 2; }));
+  client_.send("synchronize");
+  client_.send(words("kernels-in-stream", {1, 1000, 1}));
+  EXPECT_TRUE(testing::eventually([&] { return rig_.cards().launches == 2; }));
+  rig_.cards().hold_launch = 0;
+}
+
 }  // namespace
 }  // namespace tangram::shim

@@ -1,8 +1,7 @@
 #include "shim/cuda/batches.hpp"
 
 #include "shim/cuda/driver.hpp"
-
-#include <time.h>
+#include "shim/patience.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -25,26 +24,15 @@ void destroy_event(CUevent& event) {
   event = nullptr;
 }
 
-std::uint64_t now_ns() {
-  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-  timespec now{};
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 /// Not cuEventSynchronize(): a kernel may run until the program's next launch.
 /// @returns CUDA_ERROR_NOT_READY if it has not ended after half a second
 CUresult query(CUevent event, bool waits) {
-  constexpr std::uint64_t kMostNs = 500'000'000;
-  constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 50'000};
   CUresult result = driver::cuEventQuery(event);
   if (!waits || result != CUDA_ERROR_NOT_READY) return result;
-  for (const std::uint64_t begin = now_ns();
-       result == CUDA_ERROR_NOT_READY && now_ns() - begin < kMostNs;) {
-    (void)nanosleep(&kPause, nullptr);
+  (void)try_for_half_a_second([&] {
     result = driver::cuEventQuery(event);
-  }
+    return result != CUDA_ERROR_NOT_READY;
+  });
   return result;
 }
 

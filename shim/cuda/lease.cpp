@@ -4,6 +4,7 @@
 #include "shim/cuda/driver.hpp"
 #include "shim/futex.hpp"
 #include "shim/mutex.hpp"
+#include "shim/patience.hpp"
 #include "shim/process.hpp"
 
 #include <array>
@@ -110,18 +111,24 @@ void settle(std::size_t card) {
   }
 }
 
+/// Does something with each group in which there is work, one after the other. A group whose thread
+/// the driver holds up is left out after half a second: that thread may wait for this one's launch.
+template <class Do>
+void for_each_busy(std::size_t card, Do&& act) {
+  const Uncancelled uncancelled;
+  for (Batches& batches : lease.batches[card]) {
+    if (batches.is_idle()) continue;
+    if (!try_for_half_a_second([&] { return batches.mutex().try_lock(); })) continue;
+    act(batches);
+    batches.mutex().unlock();
+  }
+}
+
 /// Waits until all work has ended.
 void drain(std::size_t card, const Work& here) {
-  for (Batches& batches : lease.batches[card]) {
-    if (batches.is_idle()) continue;
-    const OwnedLock lock(batches.mutex());
-    batches.end(&here, account_of(card), heartbeat_of(card));
-  }
-  for (Batches& batches : lease.batches[card]) {
-    if (batches.is_idle()) continue;
-    const OwnedLock lock(batches.mutex());
-    batches.settle(account_of(card), true);
-  }
+  Account& account = account_of(card);
+  for_each_busy(card, [&](Batches& batches) { batches.end(&here, account, heartbeat_of(card)); });
+  for_each_busy(card, [&](Batches& batches) { batches.settle(account, true); });
 }
 
 bool is_closed(std::size_t card) {

@@ -135,6 +135,10 @@ TEST_F(CudaLeaseStreamsTest, AThreadThatTheDriverHoldsUpHoldsUpNoOther) {
   client_.send("synchronize");
   client_.send(words("kernels-in-stream", {1, 1000, 1}));
   EXPECT_TRUE(testing::eventually([&] { return rig_.cards().launches == 2; }));
+  set_turn(kTurnClosed);
+  const Heart heart(limit());
+  client_.send(words("kernels-in-stream", {2, 1000, 1}));
+  EXPECT_TRUE(testing::eventually([&] { return account().waiting == 1; }));
   rig_.cards().hold_launch = 0;
 }
 

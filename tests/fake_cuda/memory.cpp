@@ -31,7 +31,8 @@ void end_if_unused(std::uint64_t handle);
 
 std::uint64_t bytes_of_array(const Array3dDescriptor& of, unsigned levels) {
   if ((of.flags & (kArraySparse | kArrayDeferredMapping)) != 0) return 0;
-  const std::uint64_t element = (of.format == 0x20 ? 4 : of.format == 0x10 ? 2 : 1) * of.channels;
+  const unsigned channel = of.format == 0x20 ? 4 : of.format == 0x10 ? 2 : 1;
+  const std::uint64_t element = std::uint64_t{channel} * of.channels;
   const auto at = [](std::size_t size, unsigned level) {
     return std::max<std::size_t>(size >> level, 1);
   };

@@ -46,7 +46,6 @@ constexpr std::uint64_t kRoundNs = 25;
 std::uint64_t time_of(const void* function, const LaunchArguments& arguments) {
   if (function != &rounds_function) return as_number(function);
   constexpr std::size_t kParameters = 8;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): it came as a pointer
   const auto* const parameters = reinterpret_cast<void* const*>(arguments[kParameters]);
   return kRoundNs * *static_cast<const std::uint32_t*>(parameters[1]);
 }
@@ -90,7 +89,6 @@ CUresult synchronize(CUstream stream) {
 
 CUresult launch_kernel(void* function, const LaunchArguments& arguments, bool per_thread) {
   constexpr std::size_t kStream = 7;
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): it came as a pointer
   auto* const stream = reinterpret_cast<CUstream>(arguments[kStream]);
   return launch(function, arguments, stream_of(stream, per_thread));
 }
@@ -127,8 +125,6 @@ void run_on_card(CUstream stream, std::uint64_t ns) {
 }  // namespace fake_cuda
 
 using namespace fake_cuda;  // NOLINT(google-build-using-namespace): C's functions
-
-// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's
 
 FAKE_CUDA CUresult cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                   unsigned block_x, unsigned block_y, unsigned block_z,
@@ -262,4 +258,3 @@ FAKE_CUDA CUresult cuCtxSynchronize() { return synchronize(nullptr); }
 FAKE_CUDA CUresult cuCtxSynchronize_v2(CUcontext) { return synchronize(nullptr); }
 
 FAKE_CUDA CUresult cuThreadExchangeStreamCaptureMode(int*) { return CUDA_SUCCESS; }
-// NOLINTEND(readability-identifier-naming)

@@ -27,6 +27,7 @@ inline void* find(const char* name) {
   const Functions& by = functions();
   void* function = nullptr;
   int status = -1;
+  if (by.lookup == nullptr) return nullptr;
   const cuda::CUresult found = by.lookup(name, &function, by.version, by.flags, &status);
   return found == cuda::CUDA_SUCCESS ? function : nullptr;
 }

@@ -18,8 +18,8 @@ using namespace cuda;  // NOLINT(google-build-using-namespace): C's types
 CUresult launch_kernel(Number ns, CUstream stream = nullptr) {
   using Launch = CUresult (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                               unsigned, CUstream, void**, void**);
-  static const auto launch = reinterpret_cast<Launch>(find("cuLaunchKernel"));
-  return launch(reinterpret_cast<void*>(ns), 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr);
+  static const auto kLaunch = reinterpret_cast<Launch>(find("cuLaunchKernel"));
+  return kLaunch(reinterpret_cast<void*>(ns), 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr);
 }
 
 /// Of the current context, in each version of the function.

@@ -108,8 +108,8 @@ bool Batches::reopen(std::uint64_t key, CUcontext current, Account& account,
   return true;
 }
 
-void Batches::end(const Work* here, Account& account, std::uint32_t heartbeat) {
-  if (!open_) return;
+/// @returns false if its end cannot be recorded: then it is charged
+bool Batches::close(const Work* here, Account& account) {
   Batch& batch = newest();
   batch.launches = launched();
   open_ = false;
@@ -117,17 +117,28 @@ void Batches::end(const Work* here, Account& account, std::uint32_t heartbeat) {
   account.launches.fetch_add(1, std::memory_order_relaxed);
   batch.is_cut = key_of(batch.work) != batch.key || is_captured(batch.work);
   const Work* const in = batch.is_cut ? here : &batch.work;
-  if (in == nullptr || record_event(batch.end, *in) != CUDA_SUCCESS) {
-    return charge_launches(batch.launches, account);
-  }
-  if (is_old(heartbeat) && query(batch.end, false) == CUDA_SUCCESS) {
-    // The program launches so rarely that the batch would be full of gaps.
-    size_ = std::max(std::min(size_, batch.launches) / 2, 1U);
-    return charge_launches(batch.launches, account);
-  }
+  if (in != nullptr && record_event(batch.end, *in) == CUDA_SUCCESS) return true;
+  charge_launches(batch.launches, account);
+  return false;
+}
+
+void Batches::add_closed(Account& account) {
   ++next_;
   ++outstanding_;
   account.in_flight.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Batches::end(const Work* here, Account& account, std::uint32_t heartbeat) {
+  if (!open_ || !close(here, account)) return;
+  if (!is_old(heartbeat) || query(newest().end, false) != CUDA_SUCCESS) return add_closed(account);
+  // The program launches so rarely that the batch would be full of gaps.
+  size_ = std::max(std::min(size_, newest().launches) / 2, 1U);
+  charge_launches(newest().launches, account);
+}
+
+void Batches::end_waited(Account& account, std::uint32_t heartbeat) {
+  const bool is_young = heartbeat == heartbeat_.load(std::memory_order_relaxed);
+  if (open_ && !is_young && close(nullptr, account)) add_closed(account);
 }
 
 void Batches::settle(Account& account, bool waits) {

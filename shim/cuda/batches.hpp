@@ -17,8 +17,9 @@
 /// the newest batch, whose end is recorded again: it is measured, and no longer bounded.
 ///
 /// The time of a batch counts from its first launch to the end of its last: gaps in it count, too,
-/// because nobody else can use the card in them. A batch that was begun and not continued, and
-/// whose stream has nothing to do, is charged by the time of its launches.
+/// because nobody else can use the card in them. It ends when the program waits for the stream. A
+/// batch that was begun, neither continued nor waited for, and whose stream has nothing to do, is
+/// charged by the time of earlier launches.
 namespace tangram::shim::cuda {
 
 /// A launch, or a graph: one unit that is timed on its own.
@@ -86,6 +87,9 @@ class Batches {
   /// another thread, the batch lasts until now, at least.
   /// @param here  in a stream whose events the thread can record; null = there is none
   void end(const Work* here, Account& account, std::uint32_t heartbeat);
+  /// After the program has waited for the stream: the batch that is open has ended just now. One
+  /// that was begun since the last heartbeat goes on: a short wait costs no two events.
+  void end_waited(Account& account, std::uint32_t heartbeat);
   /// Accounts the batches that have ended.
   /// @param waits  for all of them, up to half a second
   void settle(Account& account, bool waits);
@@ -119,6 +123,8 @@ class Batches {
   void open(std::uint64_t key, std::uint32_t launches, std::uint32_t heartbeat);
   [[nodiscard]] bool reopen(std::uint64_t key, CUcontext current, Account& account,
                             std::uint32_t heartbeat);
+  [[nodiscard]] bool close(const Work* here, Account& account);
+  void add_closed(Account& account);
   void charge_launches(std::uint32_t launches, Account& account) const;
   void drop_events(Account& account);
   [[nodiscard]] bool settle_oldest(Account& account, bool waits);

@@ -12,7 +12,11 @@ CUstream stream_of(const LaunchConfig* config) {
 }
 
 CUresult settled(CUresult result) {
-  settle_lease();
+  settle_lease(nullptr);
+  return result;
+}
+CUresult settled(CUresult result, const Work& waited) {
+  settle_lease(&waited);
   return result;
 }
 
@@ -80,10 +84,10 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
-  return settled(driver::cuStreamSynchronize(stream));
+  return settled(driver::cuStreamSynchronize(stream), {.stream = stream});
 }
 CUresult cuStreamSynchronize_ptsz(CUstream stream) {
-  return settled(driver::cuStreamSynchronize_ptsz(stream));
+  return settled(driver::cuStreamSynchronize_ptsz(stream), {.stream = stream, .per_thread = true});
 }
 CUresult cuEventSynchronize(CUevent event) { return settled(driver::cuEventSynchronize(event)); }
 CUresult cuCtxSynchronize() { return settled(driver::cuCtxSynchronize()); }

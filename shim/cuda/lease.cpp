@@ -100,12 +100,23 @@ void tell_agent(std::size_t card) {
   wake_all(news);
 }
 
+bool has_work(std::size_t card) {
+  for (const Batches& batches : lease.batches[card]) {
+    if (!batches.is_idle()) return true;
+  }
+  return false;
+}
+
 /// What has ended of all streams but those in which a thread launches now: the driver may hold it
 /// up.
-void settle(std::size_t card) {
+/// @param waited  the stream that was waited for; null = any
+void settle(std::size_t card, const Work* waited) {
   const Uncancelled uncancelled;
   for (Batches& batches : lease.batches[card]) {
     if (batches.is_idle() || !batches.mutex().try_lock()) continue;
+    if (waited == nullptr || batches.is_of(key_of(*waited))) {
+      batches.end_waited(account_of(card), heartbeat_of(card));
+    }
     batches.settle(account_of(card), false);
     batches.mutex().unlock();
   }
@@ -217,14 +228,14 @@ void leave_stream(CUstream stream) {
   }
 }
 
-void settle_lease() {
+void settle_lease(const Work* waited) {
   if (!is_leased()) return;
   for (std::size_t card = 0; card < lease.pages.limits->card_count; ++card) {
-    const std::atomic<std::uint32_t>& in_flight = account_of(card).in_flight;
-    if (in_flight.load(std::memory_order_relaxed) == 0) continue;
+    if (!has_work(card)) continue;
     const CaptureGuard guard;
-    settle(card);
-    if (is_closed(card) && in_flight.load(std::memory_order_relaxed) == 0) tell_agent(card);
+    settle(card, waited);
+    const bool in_flight = account_of(card).in_flight.load(std::memory_order_relaxed) != 0;
+    if (is_closed(card) && !in_flight) tell_agent(card);
   }
 }
 

@@ -29,7 +29,8 @@ void leave_context(CUcontext context);
 /// Before a stream is destroyed.
 void leave_stream(CUstream stream);
 /// After a call in which the program waited for its work: what has ended is made known.
-void settle_lease();
+/// @param waited  in the stream that it waited for; null = any
+void settle_lease(const Work* waited);
 
 /// Of the container: 0 = no card's time is leased. Points to a 0 before start_lease().
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): its definition is constinit

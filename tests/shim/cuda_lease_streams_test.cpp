@@ -67,6 +67,18 @@ TEST_F(CudaLeaseStreamsTest, ThreadsWithoutAPlaceOfTheirOwnAreCharged) {
   EXPECT_GE(account().busy_ns, 50 * 1000U) << "of one, while all run side by side";
 }
 
+TEST_F(CudaLeaseStreamsTest, ALongKernelBehindShortOnesCountsOnceItIsWaitedFor) {
+  for (int step = 1; step <= 5; ++step) {
+    ASSERT_EQ(run("kernels-in-stream", {0, 1000, 20}).result, 0);
+    ASSERT_EQ(run("kernels-in-stream", {0, 20 * kMillisecond, 1}).result, 0);
+    limit().heartbeat += 20;
+    ASSERT_EQ(client_.run("synchronize").result, 0);
+    const std::uint64_t worked = static_cast<std::uint64_t>(step) * (20 * kMillisecond + 20'000);
+    EXPECT_GE(account().busy_ns, worked * 95 / 100) << step;
+    EXPECT_LE(account().busy_ns, worked * 105 / 100) << step;
+  }
+}
+
 TEST_F(CudaLeaseStreamsTest, WhenTheTurnEndsTheWorkOfAllStreamsHasEnded) {
   ASSERT_EQ(run("kernels-in-stream", {0, 1000, 20}).result, 0);  // so that a batch stays open
   ASSERT_EQ(run("kernels-in-stream", {0, 5 * kMillisecond, 1}).result, 0);

@@ -312,7 +312,7 @@ Result<void> Resizer::try_to_write(Case& its) {
   count(code == Errc::kTimeout ? ResizeOutcome::kUnknown : ResizeOutcome::kRefused);
   if (code == Errc::kInvalidArgument) refuse(its, kRejected);
   its.doubt->sends = its.refused == kNoAnswer ? kMostSends : its.doubt->sends + 1;
-  if (its.doubt->sends >= kMostSends) refuse(its, kNoAnswer);
+  if (code == Errc::kTimeout && its.doubt->sends >= kMostSends) refuse(its, kNoAnswer);
   put_off(its);
   return written;
 }

@@ -474,6 +474,17 @@ TEST_F(RejectedTest, DoesNotKeepTheRoomOfAnEarlierWriteWithoutAnAnswer) {
   EXPECT_TRUE(is_refused());
 }
 
+TEST_F(RejectedTest, ARejectionAfterWritesWithoutAnAnswerIsSaidAsSuch) {
+  request("0.7");
+  rig_.api.plan().add(
+      {.match = kRevisionWrite, .fault = {.kind = Fault::Kind::kLoseBefore}, .times = 4});
+  for (int i = 0; i < 4; ++i) look();
+  reject(403, 100);
+  for (int i = 0; i < 10; ++i) look();
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_NE(told_[0].find("does not let the extender write"), std::string::npos) << told_[0];
+}
+
 TEST_F(RejectedTest, SaysThatItsWritesHaveNoAnswerAndGivesTheirRoomBack) {
   request("0.7");
   rig_.api.plan().add(

@@ -1,6 +1,5 @@
 // Every function that launches work or waits for it, in each of its versions, on a card whose time
 // is leased. The test is the agent.
-#include "shim/futex.hpp"
 #include "tests/shim/heart.hpp"
 #include "tests/shim/stand_in_rig.hpp"
 #include "tests/testing/eventually.hpp"
@@ -22,19 +21,10 @@ class LeasedContainer {
     set_turn(kTurnOpen);
   }
 
-  void set_turn(Turn turn) {
-    rig_.limits().leases = 1;
-    limit().turn = turn;
-    wake_all(limit().turn);
-  }
+  void set_turn(Turn turn) { rig_.set_turn(turn); }
   Client& client() { return client_; }
   fake_cuda::CardFile& cards() { return rig_.cards(); }
-  /// The client's account: it is the only process.
-  Account& account() {
-    std::size_t slot = 0;
-    while (slot + 1 < kMaxProcesses && rig_.usage().taken[slot] == 0) ++slot;
-    return rig_.usage().slots[slot].accounts[0];
-  }
+  Account& account() { return rig_.only_account(); }
 
  private:
   CardLimit& limit() { return rig_.limits().cards[0]; }

@@ -1,6 +1,5 @@
 // What a process with several streams and threads has its card do is measured. The fake driver's
 // streams run side by side here, and its time passes only while somebody waits.
-#include "shim/futex.hpp"
 #include "tests/shim/heart.hpp"
 #include "tests/shim/stand_in_rig.hpp"
 #include "tests/testing/eventually.hpp"
@@ -25,21 +24,12 @@ class CudaLeaseStreamsTest : public ::testing::Test {
     set_turn(kTurnOpen);
   }
 
-  void set_turn(Turn turn) {
-    rig_.limits().leases = 1;
-    limit().turn = turn;
-    wake_all(limit().turn);
-  }
+  void set_turn(Turn turn) { rig_.set_turn(turn); }
   CardLimit& limit() { return rig_.limits().cards[0]; }
   Client::Answer run(const std::string& command, std::initializer_list<std::uint64_t> numbers) {
     return client_.run(words(command, numbers));
   }
-  /// The client's account: it is the only process.
-  Account& account() {
-    std::size_t slot = 0;
-    while (slot + 1 < kMaxProcesses && rig_.usage().taken[slot] == 0) ++slot;
-    return rig_.usage().slots[slot].accounts[0];
-  }
+  Account& account() { return rig_.only_account(); }
 
   StandInRig rig_;
   Client client_;

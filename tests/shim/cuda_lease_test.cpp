@@ -1,5 +1,4 @@
 // Launches in turns, as a container sees them. The test is the agent.
-#include "shim/futex.hpp"
 #include "tests/shim/heart.hpp"
 #include "tests/shim/stand_in_rig.hpp"
 #include "tests/testing/eventually.hpp"
@@ -21,21 +20,11 @@ class CudaLeaseTest : public ::testing::Test {
   CudaLeaseTest() : client_(rig_) { EXPECT_EQ(client_.run("init").result, 0) << client_.errors(); }
 
   CardLimit& limit() { return rig_.limits().cards[0]; }
-  void set_turn(Turn turn) {
-    rig_.limits().leases = 1;
-    limit().turn = turn;
-    wake_all(limit().turn);
-  }
+  void set_turn(Turn turn) { rig_.set_turn(turn); }
   Client::Answer kernels(std::uint64_t ns, std::uint64_t count) {
     return client_.run("kernels " + std::to_string(ns) + " " + std::to_string(count));
   }
-  /// The client's account: it is the only process.
-  Account& account() {
-    for (std::size_t slot = 0; slot < kMaxProcesses; ++slot) {
-      if (rig_.usage().taken[slot] != 0) return rig_.usage().slots[slot].accounts[0];
-    }
-    return rig_.usage().slots[0].accounts[0];
-  }
+  Account& account() { return rig_.only_account(); }
   std::uint64_t really_busy() { return busy_of(rig_.cards(), 0, client_.pid()); }
 
   StandInRig rig_;
@@ -166,8 +155,7 @@ TEST_F(CudaLeaseTest, AChildHasATurnOfItsOwn) {
 /// Its own rig: which card a launch is for is known by the thread's context.
 TEST(CudaLeaseOfTwoCardsTest, OnlyTheCardWhoseTurnIsClosedWaits) {
   StandInRig rig({RigCard{}, RigCard{}});
-  rig.limits().leases = 1U << 1U;
-  rig.limits().cards[1].turn = kTurnClosed;
+  rig.set_turn(kTurnClosed, 1);
   const Heart heart(rig.limits().cards[1]);
   Client client(rig);
   ASSERT_EQ(client.run("init").result, 0);
@@ -176,15 +164,13 @@ TEST(CudaLeaseOfTwoCardsTest, OnlyTheCardWhoseTurnIsClosedWaits) {
   client.send("kernels 1000 10");
   EXPECT_TRUE(testing::eventually([&] { return rig.usage().totals[1].lease_news != 0; }));
   EXPECT_EQ(rig.cards().launches, 10U);
-  rig.limits().cards[1].turn = kTurnOpen;
-  wake_all(rig.limits().cards[1].turn);
+  rig.set_turn(kTurnOpen, 1);
   EXPECT_TRUE(testing::eventually([&] { return rig.cards().launches == 20; }));
 }
 
 TEST(CudaLeaseOfTwoCardsTest, AContextThatEndedAfterTheLeaseIsForgotten) {
   StandInRig rig({RigCard{}, RigCard{}});
-  rig.limits().leases = 1U << 1U;
-  rig.limits().cards[1].turn = kTurnOpen;
+  rig.set_turn(kTurnOpen, 1);
   const Heart heart(rig.limits().cards[1]);
   Client client(rig);
   ASSERT_EQ(client.run("init").result, 0);
@@ -193,8 +179,7 @@ TEST(CudaLeaseOfTwoCardsTest, AContextThatEndedAfterTheLeaseIsForgotten) {
   rig.limits().leases = 0;
   ASSERT_EQ(client.run("destroy-context " + std::to_string(ended.value())).result, 0);
   ASSERT_EQ(client.run("context 0").value(), ended.value()) << "the driver uses the handle again";
-  rig.limits().cards[1].turn = kTurnClosed;
-  rig.limits().leases = 1U << 1U;
+  rig.set_turn(kTurnClosed, 1);
   EXPECT_EQ(client.run("kernels 1000 10").result, 0) << "on card 0";
   EXPECT_EQ(rig.usage().totals[1].lease_news, 0U);
 }

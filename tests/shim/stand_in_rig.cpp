@@ -1,5 +1,6 @@
 #include "tests/shim/stand_in_rig.hpp"
 
+#include "shim/futex.hpp"
 #include "shim/page_files.hpp"
 
 #include <fcntl.h>
@@ -74,6 +75,18 @@ void StandInRig::use_cards_of(const StandInRig& other) {
   cards_ = other.cards_;
   (void)close(cards_fd_);
   cards_fd_ = open(own.c_str(), O_RDWR | O_CLOEXEC);
+}
+
+void StandInRig::set_turn(Turn turn, std::size_t card) {
+  limits_->leases = std::uint32_t{1} << card;
+  limits_->cards.at(card).turn = turn;
+  wake_all(limits_->cards.at(card).turn);
+}
+
+Account& StandInRig::only_account() {
+  std::size_t slot = 0;
+  while (slot + 1 < kMaxProcesses && usage_->taken[slot] == 0) ++slot;
+  return usage_->slots[slot].accounts[0];
 }
 
 std::uint64_t StandInRig::really_used(std::size_t card) {

@@ -37,6 +37,11 @@ class StandInRig {
   [[nodiscard]] UsagePage& usage() { return *usage_; }
   [[nodiscard]] fake_cuda::CardFile& cards() { return *cards_; }
 
+  /// Leases a card's time, as the agent does.
+  void set_turn(Turn turn, std::size_t card = 0);
+  /// Of a client that is the only process.
+  [[nodiscard]] Account& only_account();
+
   /// What all living processes have, as the driver knows it.
   [[nodiscard]] std::uint64_t really_used(std::size_t card = 0);
   /// What the container has accounted. Gives back first what dead processes had.

@@ -58,7 +58,7 @@ struct AdmissionResponse {
   enum class Why : std::uint8_t {
     kMistake,    ///< what was written cannot be: 400 BadRequest
     kForbidden,  ///< it could be, but not by this user or not now: 403 Forbidden
-    kBusy,       ///< nobody has looked at it: 429 TooManyRequests, to be sent again after 1 s
+    kBusy,       ///< it was not looked at: 429 TooManyRequests, to be sent again after 1 s
   };
   std::string refusal;  ///< for the pod's author; empty = allowed
   Why why = Why::kMistake;

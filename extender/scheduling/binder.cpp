@@ -48,7 +48,7 @@ BindOutcome outcome_of(Errc code) {
   return BindOutcome::kRefused;
 }
 
-/// What Ledger::confirm() is told of a grant.
+/// Of the grant on a bound pod, for Ledger::confirm().
 struct BoundGrant {
   bool is_signed = false;
   std::string issued_at;

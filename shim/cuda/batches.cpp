@@ -88,9 +88,9 @@ void Batches::open(std::uint64_t key, std::uint32_t launches, std::uint32_t hear
   left_.store(static_cast<std::int32_t>(launches) - 1, std::memory_order_relaxed);
 }
 
-/// Work that nobody waits for has all places: the launch becomes part of the batch of its stream.
-/// Without one, which takes more streams than there are groups, it is charged by the time of
-/// others.
+/// All places are taken, and the wait for one was given up: the launch joins the batch of its
+/// stream. Without one, which takes more streams than there are groups, it is charged by the time
+/// of others.
 bool Batches::reopen(std::uint64_t key, CUcontext current, Account& account,
                      std::uint32_t heartbeat) {
   Batch& last = ring_[(next_ - 1) % kOutstanding];

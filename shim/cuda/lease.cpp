@@ -69,7 +69,7 @@ std::uint32_t heartbeat_of(std::size_t card) {
   return limit_of(card).heartbeat.load(std::memory_order_relaxed);
 }
 
-/// The group that a stream has, or else the next that nobody uses now.
+/// The group that a stream has, or else the next idle one.
 Batches& batches_of(std::size_t card, std::uint64_t key) {
   auto& groups = lease.batches[card];
   const std::size_t first = hash_of(key);

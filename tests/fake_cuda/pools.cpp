@@ -115,6 +115,8 @@ CUresult add_child(CUgraph graph, const ChildGraphNodeParams& parameters) {
 }
 
 CUresult add_node(CUgraphNode* node, CUgraph graph, MemAllocNodeParams* parameters) {
+  constexpr int kPinned = 1;
+  if (parameters->pool.alloc_type != kPinned) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard guard(machine().mutex);
   static_cast<Graph*>(graph)->bytes[parameters->pool.location.id & 0xff] += parameters->byte_size;
   parameters->pointer = new_address(parameters->byte_size);

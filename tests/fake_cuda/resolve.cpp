@@ -40,14 +40,24 @@ Versions read_versions() {
   return versions;
 }
 
+const Versions& versions() {
+  static const auto* const all = new Versions(read_versions());
+  return *all;
+}
+
+/// In any version.
+bool is_known(const std::string& symbol) {
+  const auto first = versions().lower_bound({symbol, "", 0});
+  return first != versions().end() && std::get<0>(first->first) == symbol;
+}
+
 /// The newest version that is not newer than asked for. @returns empty if there is none
 std::string function_of(const std::string& symbol, int version, std::uint64_t flags) {
-  static const auto* const versions = new Versions(read_versions());
   std::string best;
   int newest = 0;
   for (const std::string stream : {"any", flags == 2 ? "2" : "0"}) {
-    auto found = versions->upper_bound({symbol, stream, version});
-    if (found == versions->begin()) continue;
+    auto found = versions().upper_bound({symbol, stream, version});
+    if (found == versions().begin()) continue;
     --found;
     const auto& [of, with, since] = found->first;
     if (of != symbol || with != stream || since <= newest) continue;
@@ -83,7 +93,10 @@ FAKE_CUDA CUresult cuGetProcAddress_v2(const char* symbol, void** function, int 
   if (symbol == nullptr || function == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::string name = function_of(symbol, version, flags);
   *function = name.empty() ? nullptr : own_function(name);
-  if (status != nullptr) *status = *function != nullptr || *symbol == '\0' ? 0 : 1;
+  constexpr int kNotFound = 1;
+  constexpr int kVersionNotSufficient = 2;
+  const int without = is_known(symbol) ? kVersionNotSufficient : kNotFound;
+  if (status != nullptr) *status = *function != nullptr ? 0 : without;
   return CUDA_SUCCESS;
 }
 

@@ -91,8 +91,13 @@ void resolve(void* library, const std::string& how) {
   if (how == "next" && lookup_of(RTLD_NEXT) != nullptr) lookup = lookup_of(RTLD_NEXT);
   void* newest = nullptr;
   int status = -1;
-  if (lookup("", &newest, 0, 0, &status) != CUDA_SUCCESS || status != 0) _exit(3);
-  if (lookup("cuGetProcAddress", &newest, 12000, 0, &status) != CUDA_SUCCESS) _exit(3);
+  // As the runtime does first: a driver says that it knows no such function.
+  const CUresult nothing = lookup("", &newest, 0, 0, &status);
+  const CUresult found = lookup("cuGetProcAddress", &newest, 12000, 0, &status);
+  if (nothing != CUDA_SUCCESS || found != CUDA_SUCCESS || status != 0) {
+    std::cerr << "cuGetProcAddress is not found: " << nothing << ' ' << found << '\n';
+    _exit(3);
+  }
   functions().lookup = reinterpret_cast<Lookup>(newest);
 }
 

@@ -242,8 +242,11 @@ Answer graph(const Numbers&) {
   return {call("cuGraphCreate", &made, 0U), {as_number(made)}};
 }
 
+constexpr int kPinned = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED: graphs take no other
+
 Answer node(const Numbers& in) {
   MemAllocNodeParams of{};
+  of.pool.alloc_type = kPinned;
   of.pool.location = {kLocationDevice, 0};
   if (in.size() > 3) of.pool.location = {static_cast<int>(in.at(2)), static_cast<int>(in.at(3))};
   of.byte_size = in.at(1);
@@ -266,6 +269,7 @@ Answer add_node(const Numbers& in, Edges... edges) {
   CUgraphNodeParams of{};
   of.type = kNodeMemAlloc;
   of.alloc = {};
+  of.alloc.pool.alloc_type = kPinned;
   of.alloc.pool.location = {kLocationDevice, 0};
   of.alloc.byte_size = in.at(1);
   return {add_any_node(in.at(0), of, edges...), {}};

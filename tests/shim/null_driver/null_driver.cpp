@@ -83,7 +83,8 @@ NULL_DRIVER CUresult cuDriverGetVersion(int* version) {
 NULL_DRIVER CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version,
                                          std::uint64_t flags, int* status) {
   *function = function_of(symbol, version, flags);
-  if (status != nullptr) *status = *function != nullptr || *symbol == '\0' ? 0 : 1;
+  constexpr int kNotFound = 1;
+  if (status != nullptr) *status = *function != nullptr ? 0 : kNotFound;
   return CUDA_SUCCESS;
 }
 

@@ -95,13 +95,13 @@ node::nvidia::MpsSettings settings_in(const std::string& work_dir) {
 
 class MpsCheck {
  public:
-  MpsCheck(node::CardSource& source, const InstalledCard& card, node::Programs& programs,
-           const std::string& work_dir, Report& report)
-      : card_(card),
-        programs_(programs),
-        report_(report),
-        settings_(settings_in(work_dir)),
-        enforcer_(source, programs, clock_, settings_) {}
+  explicit MpsCheck(const Setting& in)
+      : card_(in.card),
+        programs_(in.programs),
+        report_(in.report),
+        settings_(settings_in(in.work_dir)),
+        enforcer_(in.source, in.programs, clock_, settings_),
+        keeps_mode_(in.keeps_mode) {}
 
   void run() {
     const auto prepared = enforcer_.prepare(card_.card.id, sharers(500));
@@ -141,21 +141,29 @@ class MpsCheck {
     return env;
   }
 
-  /// Half of the card is the largest share: nobody has more. Then the whole card is, and a client
-  /// that connects to the same server has more.
+  /// Half of the card is the largest share: nobody has more who leaves its variables alone. Then
+  /// the whole card is, and a client that connects to the same server has more.
   void check_server_limits() {
     const std::int64_t half = share_of(card_, 500).memory_limit.count();
     const std::string what = "MPS: memory of a client without limits of its own";
     WorkerOptions options;
     options.allocate_up_to = half * 5 / 4;
+    const auto bare = start_worker(programs_, options, bare_env());
+    if (!problem(bare).empty()) return report_.failed(what, problem(bare));
+    const auto has = [&](const Result<Findings>& worker) {
+      return worker->text("allocated_mib") + " MiB, the largest share has " + std::to_string(half);
+    };
+    report_.expect(!bare->text("refused").empty() && bare->number("allocated_mib") <= double(half),
+                   what, has(bare));
     Env other_card = bare_env();
     other_card.emplace_back("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=1=4G");
-    for (const Env& env : {bare_env(), other_card}) {
-      const auto worker = start_worker(programs_, options, env);
-      if (!worker || !worker->text("error").empty()) return report_.failed(what, problem(worker));
-      const auto taken = static_cast<std::int64_t>(worker->number("allocated_mib"));
-      report_.expect(!worker->text("refused").empty() && taken <= half, what,
-                     std::to_string(taken) + " MiB, the largest share has " + std::to_string(half));
+    const auto lifted = start_worker(programs_, options, other_card);
+    if (!problem(lifted).empty()) return report_.failed(what, problem(lifted));
+    const std::string kept = "MPS: a memory limit that no variable of a client lifts";
+    if (lifted->text("refused").empty()) {
+      report_.not_offered(kept, "a client that names another card has " + has(lifted));
+    } else {
+      report_.passed(kept, has(lifted));
     }
     const auto raised = enforcer_.prepare(card_.card.id, sharers(1000));
     if (!raised) return report_.failed(what, raised.error().message);
@@ -165,21 +173,29 @@ class MpsCheck {
                    more ? "a client has more than before" : problem(worker));
   }
 
-  /// A client's folder leads to no command: not even root's.
+  /// What the front end prints that finds its daemon by this folder.
+  [[nodiscard]] std::string answer(const std::string& pipe, const std::string& line) const {
+    const auto end = programs_.run(
+        {{"nvidia-cuda-mps-control"}, {"CUDA_MPS_PIPE_DIRECTORY=" + pipe}, line + "\n"}, 10s);
+    return end ? end->output.substr(0, end->output.find('\n')) : end.error().message;
+  }
+
+  /// A client's folder leads to no command, not even root's. The front end's exit code does not say
+  /// whether one was taken: what the daemon does says it.
   void check_commands() {
     const node::nvidia::MpsFolders folders(settings_.run_dir, card_.card.id);
-    for (const std::string command : {"quit", "set_default_active_thread_percentage 100"}) {
-      const auto end = programs_.run({{"nvidia-cuda-mps-control"},
-                                      {"CUDA_MPS_PIPE_DIRECTORY=" + folders.client(kAllocation)},
-                                      command + "\n"},
-                                     10s);
-      const bool refused = !end || end->exit_code != 0;
-      report_.expect(refused, "MPS: a client cannot command the daemon",
-                     command + (refused ? " is refused" : " is accepted"));
-    }
+    const std::string own = folders.current() + "/pipe";
+    const auto told = [&] { return answer(own, "get_default_active_thread_percentage"); };
+    const std::string before = told();
+    (void)answer(folders.client(kAllocation), "set_default_active_thread_percentage 7");
+    const std::string after = told();
+    report_.expect(before == after && before.find_first_of("0123456789") != std::string::npos,
+                   "MPS: a client cannot change the daemon's limits",
+                   before + " %, then " + after + " %");
+    (void)answer(folders.client(kAllocation), "quit");
     const auto worker = start_worker(programs_, {}, env_of(250));
-    report_.expect(problem(worker).empty(), "MPS: the daemon serves clients after that",
-                   problem(worker).empty() ? "it does" : problem(worker));
+    report_.expect(problem(worker).empty(), "MPS: a client cannot end the daemon",
+                   problem(worker).empty() ? "it serves clients after that" : problem(worker));
   }
 
   [[nodiscard]] Env env_of(std::int64_t milli) const {
@@ -205,6 +221,7 @@ class MpsCheck {
 
   /// A process that does not go through the daemon gets no context.
   void check_bypass(const std::string& when) {
+    if (keeps_mode_) return report_.not_checked("MPS: nothing gets past the daemon", "--keep-mode");
     const auto worker =
         start_worker(programs_, {},
                      {"CUDA_MPS_PIPE_DIRECTORY=/nowhere", "CUDA_VISIBLE_DEVICES=" + card_.card.id});
@@ -253,7 +270,7 @@ class MpsCheck {
     const auto now = enforcer_.enforcement(share_of(card_, 1000));
     const auto worker = start_worker(programs_, {}, env_of(250));
     const bool works =
-        now.memory == node::Holder::kServer && worker && worker->text("error").empty();
+        now.compute == node::Holder::kServer && worker && worker->text("error").empty();
     report_.expect(works, what, works ? "and serves clients" : now.note + " " + problem(worker));
   }
 
@@ -276,6 +293,7 @@ class MpsCheck {
   SkippingClock clock_;
   const node::nvidia::MpsSettings settings_;
   node::nvidia::MpsEnforcer enforcer_;
+  const bool keeps_mode_;
 };
 
 /// A quarter and a half of the card, in SM partitions.
@@ -361,10 +379,11 @@ void check_mps(const Setting& in) {
   if (!in.card.card.isolation.has(model::Isolation::kMps)) {
     return in.report.not_offered("MPS", "card " + in.card.card.id + " does not have it");
   }
-  MpsCheck(in.source, in.card, in.programs, in.work_dir, in.report).run();
+  MpsCheck(in).run();
 }
 
 void check_time_slice(const Setting& in) {
+  if (in.keeps_mode) return in.report.not_checked("time-slice", "--keep-mode");
   SkippingClock clock;
   node::nvidia::TimeSliceEnforcer enforcer(in.source, in.programs, clock,
                                            node::nvidia::TimeSlice::kMedium);

@@ -10,6 +10,23 @@
 
 namespace tangram::gpu_check {
 
+/// A source that leaves the cards' compute mode as it is. Threads: safe.
+class FixedModeSource final : public node::CardSource {
+ public:
+  explicit FixedModeSource(node::CardSource& cards) : cards_(cards) {}
+  Result<node::Inventory> inventory() override { return cards_.inventory(); }
+  Result<std::vector<node::Fault>> wait_for_faults(std::chrono::milliseconds limit) override {
+    return cards_.wait_for_faults(limit);
+  }
+  Result<node::CardActivity> activity(std::string_view card) override {
+    return cards_.activity(card);
+  }
+  Result<void> set_exclusive_process(std::string_view, bool) override { return {}; }
+
+ private:
+  node::CardSource& cards_;
+};
+
 /// What all checks of a card work with.
 struct Setting {
   node::CardSource& source;
@@ -20,6 +37,7 @@ struct Setting {
   const std::string work_dir;               ///< a folder of the check's own
   const std::vector<std::string> runtimes;  ///< programs that print what a CUDA runtime answers
   const std::int64_t lease_seconds;         ///< how long each pair of shares is looked at
+  const bool keeps_mode;                    ///< the card's compute mode does not change
   Report& report;
 };
 

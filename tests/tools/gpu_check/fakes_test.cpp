@@ -212,9 +212,9 @@ TEST_F(GpuCheckTest, ANewDriverLimitsAControlGroupWhereThereIsOne) {
 /// The fake driver is no client of MPS: only what concerns the daemon can be reached.
 TEST_F(GpuCheckTest, AnMpsDaemonIsStartedAndReplaced) {
   const End end = check(Machine(), "--only mps");
-  for (const char* const line :
-       {"reached: MPS: a daemon is started", "reached: MPS: a client cannot command the daemon",
-        "reached: MPS: a daemon that was killed is replaced"}) {
+  for (const char* const line : {"reached: MPS: a daemon is started",
+                                 "reached: MPS: a client cannot change the daemon's limits",
+                                 "reached: MPS: a daemon that was killed is replaced"}) {
     EXPECT_NE(end.output.find(line), std::string::npos) << line;
   }
   EXPECT_EQ(end.exit_code, 1) << "nobody is limited";

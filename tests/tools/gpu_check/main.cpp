@@ -10,6 +10,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -59,6 +60,7 @@ struct Options {
   std::vector<std::string> only;
   std::vector<std::string> runtimes;
   std::int64_t lease_seconds = 10;
+  bool keeps_mode = false;
 
   [[nodiscard]] bool wants(const std::string& check) const {
     return only.empty() || std::find(only.begin(), only.end(), check) != only.end();
@@ -87,7 +89,8 @@ void check_card(const Options& options, node::CardSource& source, const std::str
                 const node::InstalledCard& card, gpu_check::Report& report) {
   const WorkFolder folder;
   node::SystemPrograms programs;
-  const gpu_check::Setting setting{.source = source,
+  gpu_check::FixedModeSource fixed(source);
+  const gpu_check::Setting setting{.source = options.keeps_mode ? fixed : source,
                                    .card = card,
                                    .driver = driver,
                                    .programs = programs,
@@ -95,6 +98,7 @@ void check_card(const Options& options, node::CardSource& source, const std::str
                                    .work_dir = folder.path(),
                                    .runtimes = options.runtimes,
                                    .lease_seconds = options.lease_seconds,
+                                   .keeps_mode = options.keeps_mode,
                                    .report = report};
   for (const auto& [name, check] : checks_of_card()) {
     if (options.wants(name)) check(setting);
@@ -153,6 +157,8 @@ int main(int argc, char** argv) {
   app.add_option("--lease-seconds", all.lease_seconds, "How long to look at each pair of shares")
       ->capture_default_str()
       ->check(CLI::Range(1, 60));
+  app.add_flag("--keep-mode", all.keeps_mode,
+               "Leave the card's compute mode and time slice as they are; some checks need more");
   gpu_check::WorkerOptions options;
   CLI::App* worker = app.add_subcommand("worker", "one client process; the check starts these");
   worker->add_option("--start-at", options.start_at, "seconds since 1970");
@@ -170,5 +176,6 @@ int main(int argc, char** argv) {
     return app.exit(e) == 0 ? 0 : kBadUsage;
   }
   spdlog::set_level(spdlog::level::warn);
+  (void)std::signal(SIGPIPE, SIG_IGN);  // a client that has ended is what a check reports
   return worker->parsed() ? gpu_check::run_worker(options) : check_all(all);
 }

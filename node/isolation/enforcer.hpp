@@ -47,8 +47,8 @@ struct ContainerEdits {
 enum class Holder : std::uint8_t {
   kNobody,
   kClient,  ///< the process itself, by variables that it can unset
-  /// Something outside the process, whatever its environment says: the card's MPS server, the
-  /// driver, or the library that stands in for the driver.
+  /// Something outside the process, whatever its environment says: the card's MPS server (of
+  /// compute alone), the driver, or the library that stands in for the driver.
   kServer,
 };
 

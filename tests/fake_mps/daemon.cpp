@@ -66,6 +66,9 @@ std::string Daemon::answer(std::string_view packet, bool privileged) {
     return admit_client(words[1], words[2], words.size() > 3 ? words[3] : "");
   }
   if (!privileged) return kRefused;
+  if (words[0] == "get_default_active_thread_percentage") {
+    return std::to_string(defaults_.percent) + "\n";
+  }
   return divided_ && Partitions::takes(packet) ? partitions_.answer(packet) : command(packet);
 }
 
@@ -95,7 +98,8 @@ std::string Daemon::command(std::string_view line) {
   return done ? "" : kRefused;
 }
 
-/// A variable that names another card than the daemon's first one has no effect.
+/// As driver r580 does: the smaller one of two limits counts, but a variable that names another
+/// card than the daemon's first one, or nothing that it knows, lifts the limit.
 std::string Daemon::admit_client(std::string_view memory, std::string_view percent,
                                  std::string_view partition) {
   if (divided_ && !partitions_.has(partition)) {
@@ -104,10 +108,11 @@ std::string Daemon::admit_client(std::string_view memory, std::string_view perce
   start_server();
   Limits limits = of_server_;
   constexpr std::string_view kFirstCard = "0=";
-  if (memory.starts_with(kFirstCard)) {
-    if (const auto own = mebibytes(memory.substr(kFirstCard.size()))) {
-      limits.mebibytes = std::min(limits.mebibytes.value_or(*own), *own);
-    }
+  if (memory != "-") {
+    const bool is_ours = memory.starts_with(kFirstCard);
+    const auto own = is_ours ? mebibytes(memory.substr(kFirstCard.size())) : std::nullopt;
+    if (own) limits.mebibytes = std::min(limits.mebibytes.value_or(*own), *own);
+    if (!own) limits.mebibytes.reset();
   }
   const auto own_percent = number<int>(percent);
   if (own_percent && !divided_) limits.percent = std::min(limits.percent, *own_percent);

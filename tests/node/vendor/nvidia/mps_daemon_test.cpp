@@ -135,7 +135,7 @@ TEST_F(MpsDaemonTest, HoldsClientsWithoutLimitsOfTheirOwn) {
   ASSERT_TRUE(daemon_.hold({.mebibytes = 8192, .percent = 50}));
   ASSERT_TRUE(daemon_.open_to_clients());
   EXPECT_EQ(ask(client("control"), "client - -"), "memory 8192 compute 50\n");
-  EXPECT_EQ(ask(client("control"), "client 1=64G 100"), "memory 8192 compute 50\n");
+  EXPECT_EQ(ask(client("control"), "client 0=64G 100"), "memory 8192 compute 50\n");
   EXPECT_EQ(ask(client("control"), "client 0=4G 25"), "memory 4096 compute 25\n");
   const auto raised = daemon_.hold({.mebibytes = 16'384, .percent = 75});
   ASSERT_TRUE(raised) << raised.error().message;

@@ -62,9 +62,8 @@ class MpsEnforcerTest : public ::testing::Test {
     model::GrantedCard part = granted(8192, 250);
     part.uuid = card;
     const Enforcement now = enforcer_->enforcement(part);
-    EXPECT_EQ(now.memory, now.compute);
-    EXPECT_EQ(now.memory == Holder::kServer, now.note.empty());
-    return now.memory == Holder::kServer;
+    EXPECT_EQ(now.memory == Holder::kClient, now.compute == Holder::kServer);
+    return now.compute == Holder::kServer;
   }
 
   ScriptedSource source_;

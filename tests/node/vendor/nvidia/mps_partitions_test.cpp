@@ -174,7 +174,7 @@ TEST_F(MpsPartitionsTest, ADaemonThatDividesOtherwiseIsReplaced) {
 TEST_F(MpsPartitionsTest, ComputeIsReservedAndNotEnforced) {
   ASSERT_TRUE(enforcer_->prepare("GPU-a", with({{"slot-1.a", 500}})));
   const Enforcement now = enforcer_->enforcement(part(500));
-  EXPECT_EQ(now.memory, Holder::kServer);
+  EXPECT_EQ(now.memory, Holder::kClient);
   EXPECT_EQ(now.compute, Holder::kClient);
   EXPECT_NE(now.note.find("another SM partition"), std::string::npos);
 }

@@ -108,7 +108,8 @@ struct Agent::Impl {
               .check = signature_check()},
              parts.clock, [this] { pods_changed(); }),
         pod_reflector(parts.api, LocalPods::to_watch(settings.node), pods, parts.clock),
-        enforcers({*source, programs, parts.clock, settings.sharers_per_card,
+        programs(settings.vendor->programs()),
+        enforcers({*source, *programs, parts.clock, settings.sharers_per_card,
                    !processes.pod_of(getpid()).empty(),
                    settings.memory_limits != model::MemoryLimits::kNone},
                   [this](model::Isolation mode, const EnforcerParts& of) {
@@ -492,7 +493,7 @@ struct Agent::Impl {
   LocalPods pods;
   kube::Reflector pod_reflector;
   ProcProcesses processes;
-  SystemPrograms programs;
+  std::unique_ptr<Programs> programs;
   Enforcers enforcers;
   MemoryLimiters memory_limiters;
   PodResources lister;

@@ -30,7 +30,8 @@ Result<void> run(const hook::Settings& settings) {
   const auto leaf = hook::leaf_of(*container, settings.folders);
   if (!leaf) return leaf.error();
   const std::string& cgroups = settings.folders.cgroup;
-  const nvidia::LimiterPlaces places{.nvml = settings.nvml, .cgroups = cgroups};
+  const nvidia::LimiterPlaces places{.find_nvml = [&] { return settings.nvml; },
+                                     .cgroups = cgroups};
   return hook::limit_start(hook::LimitsFolder(settings.limits), *leaf,
                            [&](const hook::Limits& limits) {
                              return nvidia::set_memory_limits(places, cgroups + leaf->path, limits);

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <system_error>
@@ -53,6 +54,13 @@ class MemoryFile {
   bool good_ = false;
 };
 
+/// @param variable  "NAME=value"
+bool sets(const std::vector<std::string>& env, std::string_view variable) {
+  const std::string_view name = variable.substr(0, variable.find('=') + 1);
+  return std::any_of(env.begin(), env.end(),
+                     [&](const std::string& one) { return one.starts_with(name); });
+}
+
 /// The settings of posix_spawn, freed at the end.
 class Spawn {
  public:
@@ -87,7 +95,10 @@ class Spawn {
     arguments.push_back(nullptr);
     std::vector<char*> env;
     for (const auto& one : command.env) env.push_back(const_cast<char*>(one.c_str()));
-    for (char** one = environ; *one != nullptr; ++one) env.push_back(*one);
+    for (char** one = environ; *one != nullptr; ++one) {
+      // Of two values of one variable a shell takes the last.
+      if (!sets(command.env, *one)) env.push_back(*one);
+    }
     env.push_back(nullptr);
     return ::posix_spawnp(&pid, arguments[0], &files_, &attributes_, arguments.data(), env.data());
   }

@@ -13,7 +13,7 @@ namespace tangram::node {
 
 struct Command {
   std::vector<std::string> arguments;  ///< the first is the program, looked for in PATH
-  std::vector<std::string> env;        ///< "NAME=value", besides and before the agent's own
+  std::vector<std::string> env;        ///< "NAME=value", besides the agent's other ones
   std::string input;                   ///< its standard input
 };
 

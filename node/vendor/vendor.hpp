@@ -5,6 +5,7 @@
 #include "node/container/cdi_spec.hpp"
 #include "node/container/memory_limiter.hpp"
 #include "node/isolation/enforcer.hpp"
+#include "node/isolation/programs.hpp"
 #include "node/kubelet/allocate_response.hpp"
 
 #include <memory>
@@ -45,6 +46,11 @@ class Vendor {
   /// the means of memory limits that it can use on each card now (InstalledCard::memory_means).
   [[nodiscard]] virtual std::unique_ptr<CardSource> open_cards() const = 0;
 
+  /// Runs the programs of the vendor's driver, and all others of this machine.
+  [[nodiscard]] virtual std::unique_ptr<Programs> programs() const {
+    return std::make_unique<SystemPrograms>();
+  }
+
   /// Enforces a mode on cards that pods share.
   /// @returns null if the vendor does not enforce this mode
   [[nodiscard]] virtual std::unique_ptr<Enforcer> enforcer(model::Isolation mode,
@@ -58,9 +64,10 @@ class Vendor {
   [[nodiscard]] virtual Result<std::unique_ptr<MemoryLimiter>> memory_limiter(
       model::MemoryLimits means, const std::string& state_dir) const = 0;
 
-  /// What the vendor's own CDI specs on this node add to a container with these cards.
-  /// @returns empty lists if they do not name each of the cards;
-  ///          kInvalidArgument if one of them cannot be read
+  /// What gives a container these cards: device nodes and the driver's files.
+  /// @returns empty lists if that is left to the vendor's container runtime;
+  ///          kInvalidArgument if a CDI spec of the vendor's cannot be read;
+  ///          kUnavailable     the driver lacks something now
   [[nodiscard]] virtual Result<CdiEdits> cdi_edits(const std::vector<std::string>& cards) const = 0;
 
  private:

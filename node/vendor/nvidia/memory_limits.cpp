@@ -117,7 +117,7 @@ Result<OpenLimiters> open_limiters(const LimiterPlaces& places, const hook::Limi
   OpenLimiters open{.driver = nullptr,
                     .kernel = std::make_unique<hook::DmemLimiter>(places.cgroups)};
   if (limits.nvidia.empty()) return open;
-  auto driver = open_memory_limiter(places.nvml);
+  auto driver = open_memory_limiter(places.find_nvml());
   if (!driver) return driver.error();
   open.driver = std::move(*driver);
   return open;

@@ -4,6 +4,7 @@
 #include "node/hook/memory_limiter.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -26,7 +27,8 @@ Result<std::unique_ptr<hook::MemoryLimiter>> open_memory_limiter(const std::stri
 
 /// What limiters need of the machine.
 struct LimiterPlaces {
-  std::string nvml;     ///< as for open_memory_limiter()
+  /// The path for open_memory_limiter(): a driver that is replaced has another.
+  std::function<std::string()> find_nvml;
   std::string cgroups;  ///< where cgroup v2 is mounted
 };
 

@@ -1,7 +1,7 @@
 #include "node/vendor/nvidia/nvidia.hpp"
 
 #include "base/environment.hpp"
-#include "node/vendor/nvidia/cdi.hpp"
+#include "node/vendor/nvidia/driver/programs.hpp"
 #include "node/vendor/nvidia/driver_limiter.hpp"
 #include "node/vendor/nvidia/mps_enforcer.hpp"
 #include "node/vendor/nvidia/nvml_source.hpp"
@@ -41,17 +41,24 @@ MpsSettings mps_settings(const Settings& settings, const EnforcerParts& parts) {
   return mps;
 }
 
+std::unique_ptr<DriverPrograms> programs_of(const Settings& settings) {
+  return std::make_unique<DriverPrograms>(
+      std::make_unique<SystemPrograms>(), Root(settings.driver.host_root),
+      settings.driver.driver_roots, settings.run_dir + "/driver");
+}
+
 /// What asks the cards for their chunks, on this machine.
 struct ChunkProbe {
-  explicit ChunkProbe(MpsSettings settings) : chunks(std::move(settings), programs, clock) {}
-  SystemPrograms programs;
+  ChunkProbe(MpsSettings settings, std::unique_ptr<Programs> of_machine)
+      : programs(std::move(of_machine)), chunks(std::move(settings), *programs, clock) {}
+  std::unique_ptr<Programs> programs;
   SystemClock clock;
   SmChunks chunks;
 };
 
 OfferedModes::Chunks chunks_of_cards(const Settings& settings) {
   if (settings.mps_compute != kSmPartitions) return nullptr;
-  auto probe = std::make_shared<ChunkProbe>(mps_settings(settings, 0));
+  auto probe = std::make_shared<ChunkProbe>(mps_settings(settings, 0), programs_of(settings));
   return [probe](const std::string& card, const std::string& driver) {
     return probe->chunks.of(card, driver);
   };
@@ -75,13 +82,14 @@ HealthRules xid_rules() {
 }
 
 Nvidia::Nvidia(Settings settings)
-    : Vendor({.source = "nvml",
-              .health = xid_rules(),
-              .runtime = {.variable = "NVIDIA_VISIBLE_DEVICES",
-                          .no_card = "void",
-                          .setup = "make NVIDIA's runtime the default and write its CDI specs with "
-                                   "`nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml "
-                                   "--device-name-strategy=uuid`"}}),
+    : Vendor(
+          {.source = "nvml",
+           .health = xid_rules(),
+           .runtime = {.variable = "NVIDIA_VISIBLE_DEVICES",
+                       .no_card = "void",
+                       .setup = "name the folder of the driver's files by --driver-roots, or write "
+                                "NVIDIA's CDI spec with `nvidia-ctk cdi generate "
+                                "--output=/etc/cdi/nvidia.yaml --device-name-strategy=uuid`"}}),
       settings_(std::move(settings)) {}
 
 void Nvidia::add_options(CLI::App& cli) {
@@ -89,7 +97,17 @@ void Nvidia::add_options(CLI::App& cli) {
                  "Folders of NVIDIA's own CDI specs, comma-separated")
       ->delimiter(',');
   cli.add_option("--run-dir", settings_.run_dir, "Pipes of MPS daemons; mounted into containers");
-  cli.add_option("--nvml-library", settings_.nvml_library, "NVIDIA's management library");
+  cli.add_option("--nvml-library", settings_.nvml_library,
+                 "NVIDIA's management library; default: that of the driver in --driver-roots, else "
+                 "libnvidia-ml.so.1");
+  cli.add_option("--driver-roots", settings_.driver.driver_roots,
+                 "Folders of the host that may hold the driver's files, as the root of a driver "
+                 "container does; comma-separated, the first with the kernel's version counts")
+      ->delimiter(',')
+      ->capture_default_str();
+  cli.add_option("--host-root", settings_.driver.host_root,
+                 "The host's root folder, as this program sees it")
+      ->capture_default_str();
   cli.add_option(
       "--mps-launcher", settings_.mps_launcher,
       "Put before the command that starts an MPS daemon, so that it outlives the agent's "
@@ -114,15 +132,28 @@ void Nvidia::add_options(CLI::App& cli) {
       ->check(CLI::Range(0, 3));
 }
 
+std::function<std::string()> Nvidia::find_nvml() const {
+  return [edits = card_edits(), given = settings_.nvml_library] {
+    if (!given.empty()) return given;
+    std::string path = edits.nvml_path();
+    return path.empty() ? std::string(NvmlLibrary::kName) : path;
+  };
+}
+
+std::unique_ptr<Programs> Nvidia::programs() const { return programs_of(settings_); }
+
 std::unique_ptr<CardSource> Nvidia::open_cards() const {
-  auto modes =
-      std::make_unique<OfferedModes>(std::make_unique<NvmlSource>(settings_.nvml_library),
-                                     process_environment("PATH"), chunks_of_cards(settings_));
+  const auto has_mps = [programs = std::shared_ptr(programs_of(settings_))] {
+    return programs->has("nvidia-cuda-mps-control") ||
+           mps_is_installed(process_environment("PATH"));
+  };
+  auto modes = std::make_unique<OfferedModes>(std::make_unique<NvmlSource>(find_nvml()), has_mps,
+                                              chunks_of_cards(settings_));
   return std::make_unique<OfferedMeans>(
       std::move(modes), OfferedMeans::Machine{.stand_ins = settings_.stand_ins,
                                               .memory_hook = settings_.memory_hook,
-                                              .cdi_edits = [this](const auto& cards) {
-                                                return cdi_edits_of_each(settings_.cdi_dirs, cards);
+                                              .cdi_edits = [edits = card_edits()](const auto& ids) {
+                                                return edits.of_each(ids);
                                               }});
 }
 
@@ -142,7 +173,7 @@ Result<std::unique_ptr<MemoryLimiter>> Nvidia::memory_limiter(model::MemoryLimit
     return std::make_unique<DriverLimiter>(DriverLimiter::Places{
         .hook = *folder,
         .folder = settings_.run_dir + "/limits",
-        .limiter = {.nvml = settings_.nvml_library, .cgroups = hook::KernelFolders{}.cgroup}});
+        .limiter = {.find_nvml = find_nvml(), .cgroups = hook::KernelFolders{}.cgroup}});
   }
   return std::unique_ptr<MemoryLimiter>();
 }
@@ -161,7 +192,7 @@ std::unique_ptr<Enforcer> Nvidia::enforcer(model::Isolation mode,
 }
 
 Result<CdiEdits> Nvidia::cdi_edits(const std::vector<std::string>& cards) const {
-  return nvidia::cdi_edits(settings_.cdi_dirs, cards);
+  return card_edits().of(cards);
 }
 
 }  // namespace tangram::node::nvidia

@@ -1,18 +1,20 @@
 #pragma once
 
-#include "node/vendor/nvidia/nvml_library.hpp"
+#include "node/vendor/nvidia/card_edits.hpp"
 #include "node/vendor/vendor.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-/// NVIDIA's cards: NVML, XIDs, MPS, time slices and NVIDIA's CDI specs.
+/// NVIDIA's cards: NVML, XIDs, MPS, time slices, NVIDIA's CDI specs and the driver's files.
 namespace tangram::node::nvidia {
 
 /// What an operator can set for NVIDIA's cards. The initialisers are the defaults.
 struct Settings {
-  std::string nvml_library = NvmlLibrary::kName;
+  std::string nvml_library = {};  ///< empty = the driver's, else where the loader looks
+  DriverPlaces driver = {};
   std::vector<std::string> cdi_dirs{"/etc/cdi", "/var/run/cdi"};
   std::string run_dir = "/run/tangram";
   std::string mps_launcher = {};  ///< put before the command that starts an MPS daemon
@@ -31,6 +33,7 @@ class Nvidia final : public Vendor {
 
   void add_options(CLI::App& cli) override;
   [[nodiscard]] std::unique_ptr<CardSource> open_cards() const override;
+  [[nodiscard]] std::unique_ptr<Programs> programs() const override;
   [[nodiscard]] std::unique_ptr<Enforcer> enforcer(model::Isolation mode,
                                                    const EnforcerParts& parts) const override;
   [[nodiscard]] Result<std::unique_ptr<MemoryLimiter>> memory_limiter(
@@ -40,6 +43,9 @@ class Nvidia final : public Vendor {
   [[nodiscard]] const Settings& settings() const { return settings_; }
 
  private:
+  [[nodiscard]] CardEdits card_edits() const { return {settings_.cdi_dirs, settings_.driver}; }
+  [[nodiscard]] std::function<std::string()> find_nvml() const;
+
   Settings settings_;
 };
 

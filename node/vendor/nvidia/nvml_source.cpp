@@ -70,7 +70,8 @@ CardActivity read_activity(NvmlAsk& ask, nvml::Device device) {
 
 }  // namespace
 
-NvmlSource::NvmlSource(std::string library) : path_(std::move(library)) {}
+NvmlSource::NvmlSource(std::function<std::string()> find_library)
+    : find_library_(std::move(find_library)) {}
 
 NvmlSource::~NvmlSource() { close_session(); }
 
@@ -89,7 +90,7 @@ Result<NvmlSource::Shared> NvmlSource::enter() {
 
 Result<void> NvmlSource::open_session() {
   if (!library_) {
-    auto opened = NvmlLibrary::open(path_);
+    auto opened = NvmlLibrary::open(find_library_());
     if (!opened) return opened.error();
     library_ = std::move(opened.value());
   }

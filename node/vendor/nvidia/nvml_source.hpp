@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -23,7 +24,11 @@ namespace tangram::node::nvidia {
 /// call this on threads of its own.
 class NvmlSource final : public CardSource {
  public:
-  explicit NvmlSource(std::string library = NvmlLibrary::kName);
+  /// @param find_library  the path of the library, asked for each time that it is loaded: a driver
+  ///                      that is replaced has another
+  explicit NvmlSource(std::function<std::string()> find_library);
+  explicit NvmlSource(std::string library = NvmlLibrary::kName)
+      : NvmlSource([library = std::move(library)] { return library; }) {}
   ~NvmlSource() override;
 
   Result<Inventory> inventory() override;
@@ -54,7 +59,7 @@ class NvmlSource final : public CardSource {
   /// Waits for another set of cards.
   void wait_for_layout(const std::vector<NvmlPhysical>& known, std::chrono::milliseconds limit);
 
-  const std::string path_;
+  const std::function<std::string()> find_library_;
   std::shared_mutex session_mutex_;  ///< shared: inside the library; exclusive: opens and closes it
   std::unique_ptr<NvmlLibrary> library_;
   bool initialized_ = false;

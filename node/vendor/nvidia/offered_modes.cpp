@@ -35,7 +35,7 @@ void divide(model::Card& card, int chunks) {
 Result<Inventory> OfferedModes::inventory() {
   auto inventory = source_->inventory();
   if (!inventory) return inventory;
-  const bool installed = mps_is_installed(path_);
+  const bool installed = has_mps_();
   for (InstalledCard& card : inventory->cards) {
     model::IsolationSet& modes = card.card.isolation;
     if (!installed) modes = modes.without(model::Isolation::kMps);

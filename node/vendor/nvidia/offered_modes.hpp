@@ -21,10 +21,11 @@ class OfferedModes final : public CardSource {
   /// The chunks in which MPS gives a card's compute, for this driver; 0 = it cannot.
   using Chunks = std::function<int(const std::string& card, const std::string& driver)>;
 
-  /// @param path  the agent's PATH
+  /// @param has_mps  mps_is_installed(), or whether the driver has the program elsewhere
   /// @param chunks  null = MPS gives compute in percentages
-  OfferedModes(std::unique_ptr<CardSource> source, std::string path, Chunks chunks = nullptr)
-      : source_(std::move(source)), path_(std::move(path)), chunks_(std::move(chunks)) {}
+  OfferedModes(std::unique_ptr<CardSource> source, std::function<bool()> has_mps,
+               Chunks chunks = nullptr)
+      : source_(std::move(source)), has_mps_(std::move(has_mps)), chunks_(std::move(chunks)) {}
 
   Result<Inventory> inventory() override;
   Result<std::vector<Fault>> wait_for_faults(std::chrono::milliseconds limit) override {
@@ -37,7 +38,7 @@ class OfferedModes final : public CardSource {
 
  private:
   const std::unique_ptr<CardSource> source_;
-  const std::string path_;
+  const std::function<bool()> has_mps_;
   const Chunks chunks_;
 };
 

@@ -64,8 +64,15 @@ struct Library {
   std::string_view name;
   const std::string& stand_in;
   std::string_view driver_path;
-  int mounted = 0;
+  std::string mounted = {};  ///< the driver's file; empty = none yet
 };
+
+Error not_one(std::string_view library, const std::string& found) {
+  return fail(Errc::kUnavailable, "NVIDIA's CDI spec mounts " + found + " as " +
+                                      std::string(library) +
+                                      " instead of one file; generate it again with "
+                                      "`nvidia-ctk cdi generate`");
+}
 
 }  // namespace
 
@@ -94,20 +101,20 @@ Result<CdiEdits> with_stand_ins(const CdiEdits& vendor, const StandInPaths& stan
       if (!is_library(*mount, library.name)) continue;
       dropped = is_for_32_bits(*mount);
       if (dropped) break;
-      ++library.mounted;
-      Mount driver = *mount;
-      driver.container_path = library.driver_path;
-      mounts.push_back(encode(driver));
+      if (library.mounted.empty()) {
+        Mount driver = *mount;
+        driver.container_path = library.driver_path;
+        mounts.push_back(encode(driver));
+        library.mounted = mount->host_path;
+      } else if (library.mounted != mount->host_path) {
+        return not_one(library.name, library.mounted + " and " + mount->host_path);
+      }
       mount->host_path = library.stand_in;
     }
     if (!dropped) mounts.push_back(encode(*mount));
   }
   for (const Library& library : libraries) {
-    if (library.mounted == 1) continue;
-    return fail(Errc::kUnavailable,
-                "NVIDIA's CDI spec mounts " + std::string(library.name) + " " +
-                    std::to_string(library.mounted) +
-                    " times instead of once; generate it again with `nvidia-ctk cdi generate`");
+    if (library.mounted.empty()) return not_one(library.name, "nothing");
   }
   return edits;
 }

@@ -29,7 +29,8 @@ struct StandInPaths {
 /// one. So are libraries for 32-bit programs, which CUDA no longer supports: nothing stands in for
 /// them.
 ///
-/// @returns kUnavailable if the edits do not mount both libraries, once each, with what to do
+/// @returns kUnavailable if the edits do not mount both libraries, one file of each under one name
+///          or several, with what to do
 Result<CdiEdits> with_stand_ins(const CdiEdits& vendor, const StandInPaths& stand_ins);
 
 /// The path on the host of a library of the driver, as NVIDIA's edits mount it.

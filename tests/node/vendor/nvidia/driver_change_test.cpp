@@ -79,7 +79,7 @@ class DriverChangeTest : public ::testing::Test {
   const DriverLimiter::Places places_{
       .hook = "/hook",
       .folder = host_.folder() + "/limits",
-      .limiter = {.nvml = kFakeNvml, .cgroups = host_.cgroup_root()}};
+      .limiter = {.find_nvml = [] { return kFakeNvml; }, .cgroups = host_.cgroup_root()}};
   DriverLimiter limiter_{places_};
   std::size_t recorded_before_ = 0;
 };

@@ -34,7 +34,7 @@ class DriverLimiterTest : public ::testing::Test {
   testing::TempFolder folder_;
   DriverLimiter limiter_{{.hook = "/var/lib/tangram/hook/1",
                           .folder = folder_.path() + "/limits",
-                          .limiter = {.nvml = "/none", .cgroups = "/none"}}};
+                          .limiter = {.find_nvml = [] { return "/none"; }, .cgroups = "/none"}}};
 };
 
 TEST_F(DriverLimiterTest, AddsAHookThatTheProgramUnderstands) {

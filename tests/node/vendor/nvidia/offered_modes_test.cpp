@@ -37,7 +37,7 @@ TEST_F(OfferedModesTest, CardsSayWhatTheMachineCanDoNow) {
   auto scripted = std::make_unique<ScriptedSource>();
   ScriptedSource& source = *scripted;
   source.list({"GPU-a"});
-  OfferedModes modes(std::move(scripted), folder.path());
+  OfferedModes modes(std::move(scripted), [&] { return mps_is_installed(folder.path()); });
   const auto offered = [&] { return modes.inventory()->cards[0].card.isolation; };
   const auto by_mps = [&] {
     return modes.inventory()->cards[0].memory_means.has(model::MemoryLimits::kMps);
@@ -56,7 +56,7 @@ TEST_F(OfferedModesTest, ACardThatCannotIsNotOfferedEither) {
   scripted->list({"GPU-a"});
   scripted->limit_modes({Isolation::kNone});
   install_mps();
-  OfferedModes modes(std::move(scripted), folder.path());
+  OfferedModes modes(std::move(scripted), [&] { return mps_is_installed(folder.path()); });
   EXPECT_EQ(modes.inventory()->cards[0].card.isolation, IsolationSet{Isolation::kNone});
   EXPECT_EQ(modes.inventory()->cards[0].memory_means, MemoryMeans{});
 }
@@ -66,7 +66,7 @@ TEST_F(OfferedModesTest, CardsSayInHowManyChunksMpsGivesCompute) {
   scripted->list({"GPU-a", "GPU-old"});
   install_mps();
   OfferedModes modes(
-      std::move(scripted), folder.path(),
+      std::move(scripted), [&] { return mps_is_installed(folder.path()); },
       [](const std::string& card, const std::string&) { return card == "GPU-a" ? 37 : 0; });
   const auto cards = modes.inventory()->cards;
   EXPECT_EQ(cards[0].card.compute_chunks, 37);

@@ -1,0 +1,41 @@
+#include "node/vendor/nvidia/card_edits.hpp"
+
+#include "node/vendor/nvidia/cdi.hpp"
+#include "node/vendor/nvidia/driver/edits.hpp"
+
+namespace tangram::node::nvidia {
+
+Result<CdiEdits> CardEdits::from_driver(const Result<InstalledDriver>& driver,
+                                        const std::vector<std::string>& cards) const {
+  if (!driver) return CdiEdits{};
+  auto edits = edits_from_driver(*driver, host_, places_.proc, cards);
+  if (!edits && edits.error().code == Errc::kNotFound) return CdiEdits{};
+  return edits;
+}
+
+Result<CdiEdits> CardEdits::of(const std::vector<std::string>& cards) const {
+  auto named = cdi_edits(cdi_dirs_, cards);
+  if (!named || !named->lists.empty()) return named;
+  return from_driver(driver(), cards);
+}
+
+Result<std::map<std::string, CdiEdits>> CardEdits::of_each(
+    const std::vector<std::string>& cards) const {
+  auto each = cdi_edits_of_each(cdi_dirs_, cards);
+  if (!each) return each;
+  const auto installed = driver();
+  for (auto& [card, edits] : *each) {
+    if (!edits.lists.empty()) continue;
+    if (auto made = from_driver(installed, {card}); made) edits = std::move(*made);
+  }
+  return each;
+}
+
+std::string CardEdits::nvml_path() const {
+  const auto installed = driver();
+  if (!installed) return {};
+  const auto library = installed->libraries.find("libnvidia-ml.so.1");
+  return library == installed->libraries.end() ? "" : host_.open_path(library->second);
+}
+
+}  // namespace tangram::node::nvidia

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "node/container/cdi_spec.hpp"
+#include "node/vendor/nvidia/driver/installed.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tangram::node::nvidia {
+
+/// Where this node has the driver's files.
+struct DriverPlaces {
+  /// The host's root, as this program sees it: by its first process, also from a privileged
+  /// container in the host's PID namespace.
+  std::string host_root = "/proc/1/root";
+  std::vector<std::string> driver_roots = usual_driver_roots();
+  std::string proc = "/proc";
+};
+
+/// What gives a container its cards: NVIDIA's own CDI spec, where one names them by their UUIDs,
+/// else edits made of the driver's files (edits_from_driver()). Reads everything anew at each call,
+/// because specs and driver change under a running agent. Threads: safe.
+class CardEdits {
+ public:
+  CardEdits(std::vector<std::string> cdi_dirs, DriverPlaces places)
+      : cdi_dirs_(std::move(cdi_dirs)), places_(std::move(places)), host_(places_.host_root) {}
+
+  /// @returns empty lists if there is neither: the driver's files are not found, or a card is a MIG
+  ///          instance that no spec names;
+  ///          kInvalidArgument if a spec of NVIDIA's kind cannot be read
+  ///          kUnavailable     a device node of the driver is missing, with what makes it
+  [[nodiscard]] Result<CdiEdits> of(const std::vector<std::string>& cards) const;
+
+  /// Of each card by itself; a card without edits has empty lists.
+  /// @returns kInvalidArgument as above
+  [[nodiscard]] Result<std::map<std::string, CdiEdits>> of_each(
+      const std::vector<std::string>& cards) const;
+
+  /// Of the driver that the kernel runs, as this program opens it; empty = not found.
+  [[nodiscard]] std::string nvml_path() const;
+
+ private:
+  [[nodiscard]] Result<InstalledDriver> driver() const {
+    return find_driver(host_, places_.driver_roots);
+  }
+  [[nodiscard]] Result<CdiEdits> from_driver(const Result<InstalledDriver>& driver,
+                                             const std::vector<std::string>& cards) const;
+
+  const std::vector<std::string> cdi_dirs_;
+  const DriverPlaces places_;
+  const Root host_;
+};
+
+}  // namespace tangram::node::nvidia

@@ -1,0 +1,182 @@
+#include "node/vendor/nvidia/driver/installed.hpp"
+
+#include "base/file.hpp"
+#include "base/number.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace tangram::node::nvidia {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Where distributions have libraries, below a root: Fedora's, Debian's, what a runfile makes,
+/// Talos', Bottlerocket's.
+constexpr std::array kLibraryFolders{
+    "/usr/lib64",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu/nvidia/current",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu/nvidia/current",
+    "/usr/lib",
+    "/lib64",
+    "/lib",
+    "/glibc/lib",
+    "/glibc/usr/lib",
+    "/x86_64-bottlerocket-linux-gnu/sys-root/usr/lib/nvidia/tesla",
+    "/x86_64-bottlerocket-linux-gnu/sys-root/usr/lib",
+    "/aarch64-bottlerocket-linux-gnu/sys-root/usr/lib/nvidia/tesla",
+    "/aarch64-bottlerocket-linux-gnu/sys-root/usr/lib"};
+constexpr std::array kProgramFolders{
+    "/usr/bin",
+    "/bin",
+    "/usr/local/bin",
+    "/usr/lib/nvidia/current",
+    "/x86_64-bottlerocket-linux-gnu/sys-root/usr/libexec/nvidia/tesla/bin",
+    "/x86_64-bottlerocket-linux-gnu/sys-root/usr/bin",
+    "/aarch64-bottlerocket-linux-gnu/sys-root/usr/libexec/nvidia/tesla/bin",
+    "/aarch64-bottlerocket-linux-gnu/sys-root/usr/bin"};
+constexpr std::array kPrograms{"nvidia-smi", "nvidia-cuda-mps-control", "nvidia-cuda-mps-server"};
+
+/// Of libnvidia-NAME: OpenGL, Vulkan, EGL, OptiX, window systems. No limit of a share holds them.
+constexpr std::array<std::string_view, 17> kGraphics{
+    "api", "egl",    "fbc", "glcore", "glsi",   "glvkspirv", "gtk", "ngx",    "present",
+    "rtx", "rtcore", "tls", "vksc",   "vulkan", "wayland",   "xcb", "eglcore"};
+
+bool is_for_graphics(std::string_view library) {
+  constexpr std::string_view kPrefix = "libnvidia-";
+  return library.starts_with(kPrefix) &&
+         std::any_of(kGraphics.begin(), kGraphics.end(), [&](std::string_view name) {
+           return library.substr(kPrefix.size()).starts_with(name);
+         });
+}
+
+/// A name of a library of the driver that containers are to have.
+bool is_wanted(std::string_view file) {
+  const bool is_drivers = file.starts_with("libcuda.so") ||
+                          file.starts_with("libcudadebugger.so") ||
+                          file.starts_with("libnvcuvid.so") || file.starts_with("libnvidia-");
+  return is_drivers && file.find(".so") != std::string_view::npos && !is_for_graphics(file);
+}
+
+/// Links for development, "libnvidia-ml.so"; of CUDA's library alone programs load that, too.
+bool is_for_linking(std::string_view file) { return file.ends_with(".so") && file != "libcuda.so"; }
+
+/// The root's own path on the host: "/usr/lib/x.so" in "/run/nvidia/driver".
+std::string below(const std::string& root, std::string_view path) {
+  return (root == "/" ? "" : root) + std::string(path);
+}
+
+/// The folders of a place that are there, each once.
+template <class Folders>
+std::vector<std::string> folders_of(const Root& place, const Folders& all) {
+  std::vector<std::string> found;
+  for (const char* const folder : all) {
+    const auto resolved = place.resolve(folder);
+    if (resolved && std::find(found.begin(), found.end(), *resolved) == found.end()) {
+      found.push_back(*resolved);
+    }
+  }
+  return found;
+}
+
+/// Beside those that are meant, "/usr/lib" may hold libraries for 32-bit programs.
+bool is_for_32_bits(const std::string& file) {
+  constexpr std::string_view kElf32 =
+      "\x7f"
+      "ELF\x01";
+  std::array<char, kElf32.size()> begin{};
+  std::ifstream(file).read(begin.data(), begin.size());
+  return std::string_view(begin.data(), begin.size()) == kElf32;
+}
+
+/// Names of one version, or links to such files.
+void add_libraries(const Root& place, const std::string& folder, InstalledDriver& driver) {
+  const std::string suffix = ".so." + driver.version;
+  for (const std::string& name : place.names_in(folder)) {
+    if (!is_wanted(name) || is_for_linking(name)) continue;
+    const auto file = place.resolve(folder + "/" + name);
+    if (!file || !file->ends_with(suffix) || is_for_32_bits(place.open_path(*file))) continue;
+    driver.libraries.emplace(name, below(driver.root, *file));
+  }
+}
+
+void add_programs(const Root& place, InstalledDriver& driver) {
+  for (const std::string& folder : folders_of(place, kProgramFolders)) {
+    for (const char* const name : kPrograms) {
+      const auto file = place.resolve(folder + "/" + name);
+      if (file) driver.programs.emplace(name, below(driver.root, *file));
+    }
+  }
+}
+
+std::string version_of_kernel(const Root& host) {
+  auto text = read_file(host.open_path("/sys/module/nvidia/version"));
+  if (!text) return {};
+  return text->substr(0, text->find_last_not_of(" \n") + 1);
+}
+
+}  // namespace
+
+std::vector<std::string> usual_driver_roots() {
+  return {"/run/nvidia/driver",
+          "/home/kubernetes/bin/nvidia",
+          "/opt/nvidia",
+          "/usr/local/nvidia",
+          "/usr/local",
+          "/run/opengl-driver",
+          "/"};
+}
+
+Result<InstalledDriver> find_driver(const Root& host, const std::vector<std::string>& places) {
+  const std::string version = version_of_kernel(host);
+  if (version.empty()) {
+    return fail(Errc::kNotFound,
+                "the kernel has not loaded NVIDIA's driver (/sys/module/nvidia/version); install "
+                "it, or wait for its container");
+  }
+  std::string looked;
+  for (const std::string& given : places) {
+    const auto folder = host.resolve(given);
+    looked += (looked.empty() ? "" : ", ") + given;
+    if (!folder) continue;
+    InstalledDriver driver{.root = *folder, .version = version, .libraries = {}, .programs = {}};
+    const Root place(*folder == "/" ? host.open_path("") : host.open_path(*folder));
+    for (const std::string& libraries : folders_of(place, kLibraryFolders)) {
+      add_libraries(place, libraries, driver);
+    }
+    if (!driver.libraries.contains("libcuda.so.1")) continue;
+    add_programs(place, driver);
+    return driver;
+  }
+  return fail(Errc::kNotFound, "no files of driver " + version + ", which the kernel runs, in " +
+                                   looked + "; name the folder that holds them by --driver-roots");
+}
+
+Result<int> device_minor(const std::string& proc, std::string_view card) {
+  constexpr std::string_view kUuid = "GPU UUID:";
+  constexpr std::string_view kMinor = "Device Minor:";
+  const auto value = [](const std::string& text, std::string_view key) -> std::string {
+    const std::size_t at = text.find(key);
+    if (at == std::string::npos) return {};
+    const std::size_t begin = text.find_first_not_of(" \t", at + key.size());
+    return begin == std::string::npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
+  };
+  std::error_code error;
+  const fs::path cards = proc + "/driver/nvidia/gpus";
+  for (fs::directory_iterator at(cards, error), end; !error && at != end; at.increment(error)) {
+    const auto text = read_file((at->path() / "information").string());
+    if (!text || value(*text, kUuid).compare(card) != 0) continue;
+    const auto minor = parse_number<int>(value(*text, kMinor));
+    if (minor) return *minor;
+  }
+  return fail(Errc::kNotFound,
+              "the driver shows no card " + std::string(card) + " in " + cards.string());
+}
+
+}  // namespace tangram::node::nvidia

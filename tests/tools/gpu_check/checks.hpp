@@ -55,6 +55,10 @@ void check_library(const Setting& in);
 /// are killed, and limits that change under running processes.
 void check_library_from_outside(const Setting& in);
 
+/// A program in a root of its own, with nothing of the driver's there, has the card by what the
+/// agent makes of the driver's files.
+void check_files(const Setting& in);
+
 /// The means `driver`: tangram-memory-hook on a control group of this machine.
 void check_driver_limits(const Setting& in);
 

@@ -41,22 +41,28 @@ bool make_place(const fs::path& path) {
 }
 
 /// @param text  HOST-PATH:CONTAINER-PATH
-bool bind(const std::string& text, bool read_only) {
+/// @param root  the container's; empty = the host's, where only what is ours may be made
+bool bind_mount(const std::string& text, bool read_only, const std::string& root) {
   const std::size_t colon = text.find(':');
   const std::string from = text.substr(0, colon);
-  const std::string to = text.substr(colon + 1);
-  const auto is_ours = to.starts_with(kRoot.string());
-  if (is_ours && !make_place(to)) return false;
-  if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND, nullptr) != 0) return false;
+  const std::string to = root + text.substr(colon + 1);
+  const bool may_make = !root.empty() || to.starts_with(kRoot.string());
+  std::error_code ignored;
+  if (fs::is_directory(from, ignored)) {
+    fs::create_directories(to, ignored);
+  } else if (may_make && !make_place(to)) {
+    return false;
+  }
+  if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) return false;
   constexpr unsigned long kReadOnly = MS_REMOUNT | MS_BIND | MS_RDONLY;
   return !read_only || ::mount(nullptr, to.c_str(), nullptr, kReadOnly, nullptr) == 0;
 }
 
 /// With a folder for the container's files that no other process sees.
-bool has_own_mounts() {
+bool has_own_mounts(const std::string& root) {
   return ::unshare(CLONE_NEWNS) == 0 &&
          ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         ::mount("tmpfs", kRoot.c_str(), "tmpfs", 0, nullptr) == 0;
+         (!root.empty() || ::mount("tmpfs", kRoot.c_str(), "tmpfs", 0, nullptr) == 0);
 }
 
 bool join(const std::string& cgroup) {
@@ -87,7 +93,8 @@ std::string mount_of(const std::string& path) {
   return text;
 }
 
-/// HOST-PATH:CONTAINER-PATH of a mount.
+}  // namespace
+
 Result<std::string> as_bind(std::string mount) {
   std::string host;
   std::string container;
@@ -96,6 +103,8 @@ Result<std::string> as_bind(std::string mount) {
   if (auto done = in.finish(); !done) return done.error();
   return host + ":" + container;
 }
+
+namespace {
 
 std::vector<std::string> environment_of(const std::string& card) {
   std::vector<std::string> all{"CUDA_VISIBLE_DEVICES=" + card};
@@ -112,14 +121,20 @@ int enter(const std::vector<std::string>& arguments) {
   const auto end = std::find(arguments.begin(), arguments.end(), "--");
   if (end == arguments.end() || end + 1 == arguments.end()) return failed("enter: no command");
   bool has_mounts = false;
+  std::string root;
   for (auto at = arguments.begin(); at < end; at += 2) {
     const std::string& value = *(at + 1);
-    const bool done = *at == "--cgroup"
-                          ? join(value)
-                          : (has_mounts || has_own_mounts()) && bind(value, *at == "--read-only");
+    if (*at == "--root") {
+      root = value;
+      continue;
+    }
+    const bool done = *at == "--cgroup" ? join(value)
+                                        : (has_mounts || has_own_mounts(root)) &&
+                                              bind_mount(value, *at == "--read-only", root);
     if (!done) return failed(*at + " " + value);
     has_mounts = has_mounts || *at != "--cgroup";
   }
+  if (!root.empty() && (::chroot(root.c_str()) != 0 || ::chdir("/") != 0)) return failed(root);
   std::vector<char*> command;
   for (auto at = end + 1; at != arguments.end(); ++at)
     command.push_back(const_cast<char*>(at->c_str()));

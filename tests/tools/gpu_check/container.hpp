@@ -19,6 +19,7 @@ inline constexpr int kNotInstalled = 127;
 
 /// Becomes a command, in a mount namespace of its own, as a container runtime would start it:
 ///
+///     --root FOLDER                          the container's root; first, or none: the host's
 ///     --read-only HOST-PATH:CONTAINER-PATH   a file that stands in the place of another one
 ///     --writable HOST-PATH:CONTAINER-PATH
 ///     --cgroup FOLDER                        the control group to be in
@@ -26,6 +27,9 @@ inline constexpr int kNotInstalled = 127;
 ///
 /// Needs root. @returns only if it fails, the exit code; stderr says why
 int enter(const std::vector<std::string>& arguments);
+
+/// HOST-PATH:CONTAINER-PATH of a mount of a CDI spec.
+Result<std::string> as_bind(std::string mount);
 
 /// A share of the card as a container has it by the means `library`: made by the agent's own code,
 /// and entered without a container runtime.

@@ -1,6 +1,7 @@
 // tangram-gpu-check: does on a machine with an NVIDIA GPU what the agent does on its node, without
 // Kubernetes, and looks whether the shares hold. Wiring only.
 
+#include "node/vendor/nvidia/nvidia.hpp"
 #include "node/vendor/nvidia/nvml_source.hpp"
 #include "tests/tools/gpu_check/checks.hpp"
 #include "tests/tools/gpu_check/container.hpp"
@@ -43,6 +44,7 @@ using Check = void (*)(const gpu_check::Setting&);
 const std::vector<std::pair<std::string, Check>>& checks_of_card() {
   static const std::vector<std::pair<std::string, Check>> all{
       {"none", gpu_check::check_no_limits},
+      {"files", gpu_check::check_files},
       {"library", gpu_check::check_library},
       {"outside", gpu_check::check_library_from_outside},
       {"driver", gpu_check::check_driver_limits},
@@ -88,12 +90,12 @@ class WorkFolder {
 void check_card(const Options& options, node::CardSource& source, const std::string& driver,
                 const node::InstalledCard& card, gpu_check::Report& report) {
   const WorkFolder folder;
-  node::SystemPrograms programs;
+  const auto programs = node::nvidia::Nvidia({.run_dir = folder.path()}).programs();
   gpu_check::FixedModeSource fixed(source);
   const gpu_check::Setting setting{.source = options.keeps_mode ? fixed : source,
                                    .card = card,
                                    .driver = driver,
-                                   .programs = programs,
+                                   .programs = *programs,
                                    .build = std::filesystem::absolute(options.build),
                                    .work_dir = folder.path(),
                                    .runtimes = options.runtimes,

@@ -45,12 +45,17 @@
 {{- eq (dig "metrics-authentication" "none" .Values.agent.settings) "token" | and .Values.agent.enabled | ternary "true" "" -}}
 {{- end -}}
 
+{{/* "true" if MPS daemons run in the pods of tangram-mps: not with a launcher of the user's own. */}}
+{{- define "tangram.mps" -}}
+{{- and .Values.agent.enabled .Values.agent.mps (not (hasKey .Values.agent.settings "mps-launcher")) | ternary "true" "" -}}
+{{- end -}}
+
 {{/* The agent's flags as a JSON list. agent.settings overrides the chart's flags. */}}
 {{- define "tangram.agent.args" -}}
 {{- $signing := include "tangram.signing" . | int -}}
 {{- $flags := dict "listen" "0.0.0.0:9899" -}}
-{{- if .Values.agent.mps -}}
-  {{- $_ := set $flags "mps-launcher" "nsenter --target 1 --mount -- systemd-run --scope --quiet --collect --" -}}
+{{- if include "tangram.mps" . -}}
+  {{- $_ := set $flags "mps-launcher" "tangram-launcher run --" -}}
 {{- end -}}
 {{- if not .Values.aggregates -}}
   {{- $_ := set $flags "aggregates" false -}}

@@ -1,4 +1,5 @@
 // What the agent makes of the driver's files, in a root that has nothing of the driver's.
+#include "base/environment.hpp"
 #include "base/json.hpp"
 #include "base/json_members.hpp"
 #include "node/vendor/nvidia/card_edits.hpp"
@@ -94,10 +95,11 @@ Result<std::vector<std::string>> command_of(const std::string& root, const node:
 
 void check_cuda(const Setting& in, const std::vector<std::string>& enter) {
   const std::string what = "files: memory that a program sees";
-  shim::ClientStart start{.command = enter,
-                          .environment = {},
-                          .folder = fs::current_path(),
-                          .errors = in.work_dir + "/files-errors"};
+  shim::ClientStart start{
+      .command = enter,
+      .environment = {"LD_LIBRARY_PATH=" + process_environment("LD_LIBRARY_PATH")},
+      .folder = fs::current_path(),
+      .errors = in.work_dir + "/files-errors"};
   start.command.insert(start.command.end(), {kProgram, "plain"});
   const auto begin = std::chrono::steady_clock::now();
   CudaClient program(start);
@@ -127,7 +129,7 @@ void check_smi(const Setting& in, const std::vector<std::string>& enter) {
 }  // namespace
 
 void check_files(const Setting& in) {
-  const auto edits = node::nvidia::CardEdits({}, {}).of({in.card.card.id});
+  const auto edits = node::nvidia::CardEdits({}, {.host_root = ""}).of({in.card.card.id});
   if (!edits) return in.report.failed("files", edits.error().message);
   if (edits->lists.empty()) {
     return in.report.not_offered("files", "no place that the agent knows has the driver's files");

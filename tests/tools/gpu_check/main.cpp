@@ -90,7 +90,8 @@ class WorkFolder {
 void check_card(const Options& options, node::CardSource& source, const std::string& driver,
                 const node::InstalledCard& card, gpu_check::Report& report) {
   const WorkFolder folder;
-  const auto programs = node::nvidia::Nvidia({.run_dir = folder.path()}).programs();
+  const auto programs =
+      node::nvidia::Nvidia({.driver = {.host_root = ""}, .run_dir = folder.path()}).programs();
   gpu_check::FixedModeSource fixed(source);
   const gpu_check::Setting setting{.source = options.keeps_mode ? fixed : source,
                                    .card = card,

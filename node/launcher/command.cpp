@@ -27,7 +27,7 @@ void reset_signals() {
   for (int signal = 1; signal < NSIG; ++signal) (void)std::signal(signal, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  (void)::pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
 [[noreturn]] void become(char* const* arguments, char** env, const std::array<int, kFiles>& files) {

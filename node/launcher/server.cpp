@@ -66,7 +66,7 @@ Result<Server> Server::create(ServerSettings settings) {
 Result<void> Server::begin() {
   sigset_t awaited = block_stop_signals();
   ::sigaddset(&awaited, SIGCHLD);
-  ::sigprocmask(SIG_BLOCK, &awaited, nullptr);
+  (void)::pthread_sigmask(SIG_BLOCK, &awaited, nullptr);
   // A daemon's parent ends at its start; the daemon becomes a child of this process.
   const bool adopts = ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
   signals_ = Descriptor(::signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK));

@@ -35,9 +35,9 @@ struct MpsSettings {
   bool memory_limits = true;  ///< false: clients share compute only
   /// Compute in static SM partitions (SmPartitions) instead of percentages of active threads.
   bool sm_partitions = false;
-  /// Prefix of the commands that start a daemon and mount its /dev/shm. With hostPID,
-  ///   nsenter --target 1 --mount -- systemd-run --scope --quiet --collect --
-  /// runs them on the host, in a control group of their own. Empty = as the agent's own.
+  /// Prefix of the commands that start a daemon and mount its /dev/shm, so that both outlive the
+  /// agent's container: "tangram-launcher run --" has a pod of the node run them (node/launcher).
+  /// Empty = as the agent's own.
   std::vector<std::string> launcher = {};
 };
 

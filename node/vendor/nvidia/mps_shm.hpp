@@ -20,7 +20,7 @@ struct ShmBound {
 /// as memory of the pod that writes them.
 class MpsShm {
  public:
-  /// @param launcher  brings mount(8) into the mount namespace of the host
+  /// @param launcher  runs mount(8) where the host gets what it mounts
   MpsShm(Programs& programs, std::vector<std::string> launcher, std::string folder);
 
   /// Idempotent; takes at most 2 s. Mounts nothing unless it knows that nothing is mounted there:

@@ -218,6 +218,20 @@ TEST_F(LauncherProgramTest, SaysThatTheLauncherHasEnded) {
   EXPECT_NE(said().find("the launcher has ended"), std::string::npos) << said();
 }
 
+TEST_F(LauncherProgramTest, ItsCommandIsKilledWithIt) {
+  Pipe output;
+  Forked client([&] {
+    (void)::dup2(output.in.get(), STDOUT_FILENO);
+    return ::execl(TANGRAM_LAUNCHER, "tangram-launcher", "run", "--socket",
+                   launcher_.path().c_str(), "--", "sh", "-c", "echo started; exec sleep 1000",
+                   static_cast<char*>(nullptr));
+  });
+  output.in.reset();
+  EXPECT_EQ(output.line(), "started");
+  client.kill();
+  EXPECT_EQ(output.rest(), "") << "ends when both have ended";
+}
+
 TEST_F(LauncherProgramTest, SaysThatTheEnvironmentIsTooLarge) {
   EXPECT_EQ(run("true", "LARGE=$(head -c 131000 /dev/zero | tr '\\0' x)"), 125);
   EXPECT_NE(said().find("at most 131072 can be passed"), std::string::npos) << said();

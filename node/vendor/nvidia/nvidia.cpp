@@ -111,7 +111,7 @@ void Nvidia::add_options(CLI::App& cli) {
   cli.add_option(
       "--mps-launcher", settings_.mps_launcher,
       "Put before the command that starts an MPS daemon, so that it outlives the agent's "
-      "container: nsenter --target 1 --mount -- systemd-run --scope --quiet --collect --");
+      "container: tangram-launcher run --");
   cli.add_option("--mps-multiuser", settings_.mps_multiuser,
                  "One MPS server for the processes of all users. For a driver without "
                  "-multiuser-server, set false and give pods that share a card one runAsUser");

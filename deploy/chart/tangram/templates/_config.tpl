@@ -61,9 +61,6 @@
   {{- $_ := set $flags "aggregates" false -}}
 {{- end -}}
 {{- $_ := set $flags "runtime-socket" (default "none" .Values.agent.runtimeSocket) -}}
-{{- if .Values.agent.driverFolder -}}
-  {{- $_ := set $flags "nvml-library" "/driver/libnvidia-ml.so.1" -}}
-{{- end -}}
 {{- if .Values.agent.cards -}}
   {{- $_ := set $flags "cards" "file:/etc/tangram-cards/cards.json" -}}
 {{- end -}}
@@ -122,9 +119,6 @@
 {{- end -}}
 {{- if and .Values.signing.generate (eq .Values.signing.level "none") -}}
   {{- fail "signing.generate: with signing.level none, the key would not be used; set signing.level to sign, agents or all" -}}
-{{- end -}}
-{{- if and .Values.agent.driverFolder .Values.agent.runtimeClassName -}}
-  {{- fail "agent.driverFolder: is for nodes without NVIDIA's runtime, which mounts the driver itself; set agent.runtimeClassName to \"\", or omit agent.driverFolder" -}}
 {{- end -}}
 {{- $network := include "tangram.network" . | fromYaml -}}
 {{- if and $network.closed (not .Values.networkPolicy.controlPlane) (not $network.cilium) -}}

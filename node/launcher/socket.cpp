@@ -118,11 +118,12 @@ Result<Descriptor> connect_to(const std::string& path) {
   if (socket.is_open() && ::connect(socket.get(), general(*address), sizeof(*address)) == 0) {
     return socket;
   }
-  const char* next = errno == EACCES || errno == EPERM
-                         ? "run this as the launcher's user, root"
-                         : "is the DaemonSet tangram-mps running on this node?";
+  // First, because the agent's messages have room for the first 64 characters.
+  const std::string next = errno == EACCES || errno == EPERM
+                               ? "run this as the launcher's user, root; "
+                               : "is tangram-mps running on this node? ";
   return fail(Errc::kUnavailable,
-              "the launcher's pod cannot be reached at " + path + " (" + reason() + "): " + next);
+              next + "its DaemonSet's pod cannot be reached at " + path + " (" + reason() + ")");
 }
 
 std::optional<uid_t> peer_of(int socket) {

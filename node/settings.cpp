@@ -67,6 +67,11 @@ void add_cards(CLI::App& cli, Settings& settings, const Vendors& vendors, std::s
   cli.add_option("--aggregates", settings.aggregates,
                  "Publish tangram.dev/gpu-milli and gpu-mem-mib in the Node's capacity, so that "
                  "quotas and preemption see GPUs");
+  cli.add_option(
+      "--cards-by-runtime", settings.cards_by_runtime,
+      "Start containers also where the agent finds neither a CDI spec nor the driver's files "
+      "for their cards: for nodes whose default runtime is NVIDIA's. Under another runtime "
+      "they would start without a card");
   cli.add_option("--time-lease", settings.time_lease,
                  "Under gpu-isolation time-slice, hold containers whose memory limits are enforced "
                  "by the library to their shares and limits of compute, too: they launch in turns. "

@@ -27,6 +27,8 @@ struct Settings {
   /// The strongest means of memory limits to be used; nothing = the strongest that there is.
   std::optional<model::MemoryLimits> memory_limits;
   bool time_lease = true;  ///< of cards that are shared by time-slice
+  /// Containers may start where only the vendor's runtime can give them their cards.
+  bool cards_by_runtime = false;
 
   std::string kubelet_dir = "/var/lib/kubelet";
   std::string plugin_dir = "/var/lib/kubelet/device-plugins";  ///< the same for every kubelet_dir

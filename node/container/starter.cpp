@@ -267,8 +267,10 @@ Result<std::string> ContainerStarter::make_spec(const Start& start, const Admiss
   for (const model::GrantedCard& part : admission.granted.cards) ids.push_back(part.uuid);
   auto vendor = parts_.vendor_edits(ids);
   if (!vendor) return not_yet(vendor.error().message);
-  if (vendor->lists.empty() && start.owner.path == NamePath::kEnvironment) {
-    return not_yet("no CDI spec of the vendor names the card; " +
+  const bool may_lack_edits =
+      settings_.cards_by_runtime && start.owner.path != NamePath::kEnvironment;
+  if (vendor->lists.empty() && !may_lack_edits) {
+    return not_yet("this node has no CDI spec and no files of the driver for the card; " +
                    std::string(settings_.runtime.setup));
   }
   ContainerEdits edits = card_environment(start.owner.name, admission.granted, settings_.runtime,

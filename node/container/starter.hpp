@@ -66,6 +66,9 @@ class ContainerStarter final : public SlotKeeper {
     std::string boot;  ///< the kernel's id of this boot; empty = not known
     NamePath name_path = NamePath::kCdiDevices;
     VendorRuntime runtime;
+    /// A container may start without edits that give it its cards: the vendor's runtime adds them
+    /// by the variable, or there are none to be seen.
+    bool cards_by_runtime = false;
     /// From writing a spec to answering kubelet. The runtime reads the file after an inotify event,
     /// within 5 ms in all of 1,200 measured cases on two busy cores. A miss costs a retry of
     /// kubelet's; at a later start of the container the runtime still has the former spec, so the

@@ -170,7 +170,7 @@ class Stack:
             self.bin / "tangram-node", "--node-name", AGENT_NODE, "--kubeconfig", "kubeconfig",
             "--nvml-library", self.nvml, "--device-ids-by", "cdi-devices",
             "--kubelet-dir", "kubelet", "--plugin-dir", "kubelet/device-plugins", "--cdi-dir", "cdi",
-            "--nvidia-cdi-dirs", "none", "--state-dir", "state", "--run-dir", "run",
+            "--nvidia-cdi-dirs", "none", "--cards-by-runtime=true", "--state-dir", "state", "--run-dir", "run",
             "--grant-keys", "keys/grant.pub", "--audit-interval", "1",
             "--listen", "127.0.0.1:0"], {"TANGRAM_FAKE_NVML": str(self.cards.path)})
         self.agent_port = agent.port_behind("metrics on port")

@@ -351,7 +351,7 @@ start_agent() { # ARGUMENT...
     start_in_node tangram-node "$agent_program" \
     --node-name "$node_name" --kubeconfig "$state/tangram-node.kubeconfig" \
     --nvml-library "$repo_root/build/release/tests/fake_nvml/libnvidia-ml.so.1" \
-    --grant-keys "$state/grant-keys" --require-signed-grants \
+    --grant-keys "$state/grant-keys" --require-signed-grants --cards-by-runtime=true \
     --mps-launcher env --listen "127.0.0.1:$(cat "$node_root/agent-port")" "$@"
   wait_for tangram-node answers "$(cat "$node_root/agent-port")"
 }

@@ -87,9 +87,11 @@ Nvidia::Nvidia(Settings settings)
            .health = xid_rules(),
            .runtime = {.variable = "NVIDIA_VISIBLE_DEVICES",
                        .no_card = "void",
-                       .setup = "name the folder of the driver's files by --driver-roots, or write "
-                                "NVIDIA's CDI spec with `nvidia-ctk cdi generate "
-                                "--output=/etc/cdi/nvidia.yaml --device-name-strategy=uuid`"}}),
+                       .setup =
+                           "name the folder of the driver's files by --driver-roots, or write "
+                           "NVIDIA's CDI spec with `nvidia-ctk cdi generate "
+                           "--output=/etc/cdi/nvidia.yaml --device-name-strategy=uuid`, which MIG "
+                           "instances need"}}),
       settings_(std::move(settings)) {}
 
 void Nvidia::add_options(CLI::App& cli) {

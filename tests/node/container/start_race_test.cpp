@@ -108,7 +108,7 @@ TEST(StartRaceTest, NeverMoreThanTheCardHas) {
                               .applied_revision = [](std::string_view) { return 0; },
                               .clock = clock,
                               .sleeper = [](std::chrono::milliseconds, const std::stop_token&) {}},
-                             {.node = "n1", .runtime = {}});
+                             {.node = "n1", .runtime = {}, .cards_by_runtime = true});
     Auditor auditor({.node = "n1",
                      .own_pod = "",
                      .slot_owners = [&] { return records.slot_owners(); },

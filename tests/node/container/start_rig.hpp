@@ -111,7 +111,8 @@ struct StartRig {
             .node = "n1",
             .boot = kBoot,
             .name_path = name_path,
-            .runtime = {.variable = "ACME_DEVICES", .no_card = "none", .setup = "set it up"}});
+            .runtime = {.variable = "ACME_DEVICES", .no_card = "none", .setup = "set it up"},
+            .cards_by_runtime = cards_by_runtime});
     plugin = std::make_unique<DevicePlugin>(*starter);
     plugin->set_slots(slot_count);
     PluginPaths paths;
@@ -187,6 +188,7 @@ struct StartRig {
   CardsPtr cards;
   NamePath name_path = NamePath::kCdiDevices;  ///< of an agent that boots
   Result<CdiEdits> vendor_edits = CdiEdits{};
+  bool cards_by_runtime = true;
   std::mutex mutex;
   std::vector<std::string> events;
   int settled = 0;

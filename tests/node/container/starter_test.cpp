@@ -465,6 +465,21 @@ TEST_F(StarterTest, ProcessesOfUnknownPodsCountByWhatTheyUse) {
   EXPECT_EQ(rig.kubelet.start_container(b), "");
 }
 
+/// It would run without one wherever the vendor's runtime is not the default.
+TEST_F(StarterTest, NothingStartsWithoutItsCard) {
+  rig.kill_agent();
+  rig.cards_by_runtime = false;
+  rig.boot_agent();
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  const std::string answer = rig.kubelet.start_container(a);
+  EXPECT_TRUE(says(answer, "no CDI spec and no files of the driver for the card; set it up"));
+  EXPECT_TRUE(rig.cdi.names().empty());
+  rig.vendor_edits = CdiEdits{"0.5.0", {{"deviceNodes", {R"({"path":"/dev/acme0"})"}}}};
+  EXPECT_EQ(rig.kubelet.start_container(a), "");
+  EXPECT_EQ(rig.env(a, "ACME_DEVICES"), "none") << "the device gives it the card";
+}
+
 class StarterPathTest : public StarterTest, public ::testing::WithParamInterface<NamePath> {};
 
 TEST_P(StarterPathTest, AHiddenCardIsShownOnlyWhereTheDeviceOverridesThePodsVariable) {

@@ -112,7 +112,7 @@ MpsDaemon::Liveness MpsDaemon::check() {
   if (daemon_.empty()) return Liveness::kAbsent;
   // The front end exits with 0 if it reached a daemon, even without a server.
   const auto end = control("get_server_list\n", kAnswerLimit);
-  if (!end) return end.error().code == Errc::kNotFound ? Liveness::kAbsent : Liveness::kUnknown;
+  if (!end) return end.error().code == Errc::kNotFound ? Liveness::kCannotAsk : Liveness::kUnknown;
   if (end->exit_code != 0) return Liveness::kAbsent;
   return parse_server_pids(end->output).empty() ? Liveness::kWithoutServer : Liveness::kServing;
 }

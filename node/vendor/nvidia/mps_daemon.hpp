@@ -85,6 +85,8 @@ class MpsDaemon {
     kWithoutServer,  ///< answers, but no server of it holds the card
     kAbsent,
     kUnknown,  ///< no answer in time, or the front end cannot be started now
+    /// The front end is not there, as while a driver is being replaced: the daemon may well serve.
+    kCannotAsk,
   };
   /// Of the daemon that was started last, by this or an earlier agent. Takes at most 3 s.
   [[nodiscard]] Liveness check();

@@ -158,6 +158,14 @@ Result<void> MpsEnforcer::start_daemon(const std::string& card, State& state) {
     // The next look counts, for a server that cannot have the card is listed for a moment.
     return fail(Errc::kUnavailable, "the MPS daemon of card " + card + " is starting its server");
   }
+  if (liveness == MpsDaemon::Liveness::kCannotAsk) {
+    return fail(Errc::kUnavailable,
+                "nvidia-cuda-mps-control is not on this node now, so the MPS "
+                "daemon of card " +
+                    card +
+                    " is left alone; is the driver "
+                    "being replaced?");
+  }
   if (liveness == MpsDaemon::Liveness::kUnknown && ++state.unknown < kMaxUnknown) {
     return fail(Errc::kUnavailable, "the MPS daemon of card " + card + " is slow to answer");
   }

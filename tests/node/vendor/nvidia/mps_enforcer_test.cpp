@@ -190,6 +190,26 @@ TEST_F(MpsEnforcerTest, KillsADaemonThatHangs) {
   EXPECT_TRUE(enforced("GPU-a"));
 }
 
+/// As while the driver's files are replaced: a daemon that runs has all that it needs.
+TEST_F(MpsEnforcerTest, ADaemonThatCannotBeAskedIsLeftAlone) {
+  ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a"})));
+  std::ofstream(pipe("GPU-a") + "/nvidia-cuda-mps-control.pid") << "4711\n";
+  programs_.break_with(fail(Errc::kNotFound, "nvidia-cuda-mps-control cannot be started"));
+  for (int look = 0; look < 20; ++look) enforcer_->maintain();
+  renew();  // an agent that starts meanwhile
+  for (int look = 0; look < 20; ++look) {
+    enforcer_->keep({{"GPU-a", sharers({"slot-1.a"})}});
+    enforcer_->maintain();
+    clock_.advance(8s);
+  }
+  EXPECT_FALSE(enforcer_->prepare("GPU-a", sharers({"slot-1.a", "slot-2.b"})));
+  EXPECT_TRUE(programs_.killed().empty());
+  programs_.break_with(std::nullopt);
+  clock_.advance(64s);
+  EXPECT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a", "slot-2.b"})));
+  EXPECT_EQ(programs_.starts().size(), 1U) << "it is the same daemon";
+}
+
 TEST_F(MpsEnforcerTest, AClientGetsOnlyItsOwnReadOnlyFolder) {
   ASSERT_TRUE(enforcer_->prepare("GPU-a", sharers({"slot-1.a", "slot-2.b"})));
   for (const char* allocation : {"slot-1.a", "slot-2.b"}) {

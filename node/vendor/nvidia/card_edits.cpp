@@ -8,7 +8,7 @@ namespace tangram::node::nvidia {
 Result<CdiEdits> CardEdits::from_driver(const Result<InstalledDriver>& driver,
                                         const std::vector<std::string>& cards) const {
   if (!driver) return CdiEdits{};
-  auto edits = edits_from_driver(*driver, host_, places_.proc, cards);
+  auto edits = edits_from_driver(*driver, host_, cards);
   if (!edits && edits.error().code == Errc::kNotFound) return CdiEdits{};
   return edits;
 }

@@ -16,7 +16,6 @@ struct DriverPlaces {
   /// container in the host's PID namespace.
   std::string host_root = "/proc/1/root";
   std::vector<std::string> driver_roots = usual_driver_roots();
-  std::string proc = "/proc";
 };
 
 /// What gives a container its cards: NVIDIA's own CDI spec, where one names them by their UUIDs,

@@ -108,7 +108,7 @@ void Nvidia::add_options(CLI::App& cli) {
       ->delimiter(',')
       ->capture_default_str();
   cli.add_option("--host-root", settings_.driver.host_root,
-                 "The host's root folder, as this program sees it")
+                 "The host's root folder, as this program and the launcher of MPS daemons see it")
       ->capture_default_str();
   cli.add_option(
       "--mps-launcher", settings_.mps_launcher,

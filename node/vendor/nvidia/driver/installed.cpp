@@ -7,6 +7,8 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <set>
 #include <system_error>
 
 namespace tangram::node::nvidia {
@@ -28,6 +30,7 @@ constexpr std::array kLibraryFolders{
     "/lib",
     "/glibc/lib",
     "/glibc/usr/lib",
+    "/glibc/usr/lib64",
     "/x86_64-bottlerocket-linux-gnu/sys-root/usr/lib/nvidia/tesla",
     "/x86_64-bottlerocket-linux-gnu/sys-root/usr/lib",
     "/aarch64-bottlerocket-linux-gnu/sys-root/usr/lib/nvidia/tesla",
@@ -36,6 +39,7 @@ constexpr std::array kProgramFolders{
     "/usr/bin",
     "/bin",
     "/usr/local/bin",
+    "/glibc/usr/bin",
     "/usr/lib/nvidia/current",
     "/x86_64-bottlerocket-linux-gnu/sys-root/usr/libexec/nvidia/tesla/bin",
     "/x86_64-bottlerocket-linux-gnu/sys-root/usr/bin",
@@ -67,24 +71,6 @@ bool is_wanted(std::string_view file) {
 /// Links for development, "libnvidia-ml.so"; of CUDA's library alone programs load that, too.
 bool is_for_linking(std::string_view file) { return file.ends_with(".so") && file != "libcuda.so"; }
 
-/// The root's own path on the host: "/usr/lib/x.so" in "/run/nvidia/driver".
-std::string below(const std::string& root, std::string_view path) {
-  return (root == "/" ? "" : root) + std::string(path);
-}
-
-/// The folders of a place that are there, each once.
-template <class Folders>
-std::vector<std::string> folders_of(const Root& place, const Folders& all) {
-  std::vector<std::string> found;
-  for (const char* const folder : all) {
-    const auto resolved = place.resolve(folder);
-    if (resolved && std::find(found.begin(), found.end(), *resolved) == found.end()) {
-      found.push_back(*resolved);
-    }
-  }
-  return found;
-}
-
 /// Beside those that are meant, "/usr/lib" may hold libraries for 32-bit programs.
 bool is_for_32_bits(const std::string& file) {
   constexpr std::string_view kElf32 =
@@ -95,24 +81,77 @@ bool is_for_32_bits(const std::string& file) {
   return std::string_view(begin.data(), begin.size()) == kElf32;
 }
 
-/// Names of one version, or links to such files.
-void add_libraries(const Root& place, const std::string& folder, InstalledDriver& driver) {
+/// A place that may hold the driver. Its links lead into it, as a driver container's do, or else
+/// where they lead on the host, as from a folder of links. All paths but a given one are the
+/// host's, without links.
+class Place {
+ public:
+  Place(const Root& host, const std::string& root)
+      : host_(host), root_(root == "/" ? "" : root), tree_(host.open_path(root_)) {}
+
+  /// @param path  below the place
+  [[nodiscard]] std::optional<std::string> resolve(const std::string& path) const {
+    if (const auto within = tree_.resolve(path)) return root_ + *within;
+    return host_.resolve(root_ + path);
+  }
+  /// Of these folders those that are there, each once.
+  template <class Folders>
+  [[nodiscard]] std::vector<std::string> present(const Folders& all) const {
+    std::vector<std::string> found;
+    std::set<std::string> seen;
+    for (const char* const folder : all) {
+      const auto resolved = resolve(folder);
+      if (resolved && seen.insert(*resolved).second) found.emplace_back(folder);
+    }
+    return found;
+  }
+  [[nodiscard]] std::vector<std::string> names_in(const std::string& folder) const {
+    const auto resolved = resolve(folder);
+    return resolved ? host_.names_in(*resolved) : std::vector<std::string>{};
+  }
+  [[nodiscard]] std::string open_path(const std::string& resolved) const {
+    return host_.open_path(resolved);
+  }
+
+ private:
+  const Root& host_;
+  const std::string root_;
+  const Root tree_;
+};
+
+/// "libcuda" of "libcuda.so.1"
+std::string stem_of(const std::string& library) { return library.substr(0, library.find(".so")); }
+
+/// Adds the libraries of a folder of which an earlier one has none: two folders may have copies.
+void add_libraries(const Place& place, const std::string& folder, InstalledDriver& driver) {
   const std::string suffix = ".so." + driver.version;
+  std::set<std::string> known;
+  for (const auto& [name, path] : driver.libraries) known.insert(stem_of(name));
   for (const std::string& name : place.names_in(folder)) {
-    if (!is_wanted(name) || is_for_linking(name)) continue;
+    if (!is_wanted(name) || is_for_linking(name) || known.contains(stem_of(name))) continue;
     const auto file = place.resolve(folder + "/" + name);
     if (!file || !file->ends_with(suffix) || is_for_32_bits(place.open_path(*file))) continue;
-    driver.libraries.emplace(name, below(driver.root, *file));
+    driver.libraries.emplace(name, *file);
+    // Libraries of one version name each other so.
+    driver.libraries.emplace(fs::path(*file).filename().string(), *file);
   }
 }
 
-void add_programs(const Root& place, InstalledDriver& driver) {
-  for (const std::string& folder : folders_of(place, kProgramFolders)) {
+void add_programs(const Place& place, InstalledDriver& driver) {
+  for (const std::string& folder : place.present(kProgramFolders)) {
     for (const char* const name : kPrograms) {
-      const auto file = place.resolve(folder + "/" + name);
-      if (file) driver.programs.emplace(name, below(driver.root, *file));
+      if (const auto file = place.resolve(folder + "/" + name))
+        driver.programs.emplace(name, *file);
     }
   }
+}
+
+/// Programs load these; while a driver is being installed, some are not there yet.
+bool is_complete(const InstalledDriver& driver) {
+  constexpr std::array kNeeded{"libcuda.so.1", "libnvidia-ml.so.1",
+                               "libnvidia-ptxjitcompiler.so.1"};
+  return std::all_of(kNeeded.begin(), kNeeded.end(),
+                     [&](const char* name) { return driver.libraries.contains(name); });
 }
 
 std::string version_of_kernel(const Root& host) {
@@ -146,11 +185,11 @@ Result<InstalledDriver> find_driver(const Root& host, const std::vector<std::str
     looked += (looked.empty() ? "" : ", ") + given;
     if (!folder) continue;
     InstalledDriver driver{.root = *folder, .version = version, .libraries = {}, .programs = {}};
-    const Root place(*folder == "/" ? host.open_path("") : host.open_path(*folder));
-    for (const std::string& libraries : folders_of(place, kLibraryFolders)) {
+    const Place place(host, *folder);
+    for (const std::string& libraries : place.present(kLibraryFolders)) {
       add_libraries(place, libraries, driver);
     }
-    if (!driver.libraries.contains("libcuda.so.1")) continue;
+    if (!is_complete(driver)) continue;
     add_programs(place, driver);
     return driver;
   }
@@ -158,7 +197,7 @@ Result<InstalledDriver> find_driver(const Root& host, const std::vector<std::str
                                    looked + "; name the folder that holds them by --driver-roots");
 }
 
-Result<int> device_minor(const std::string& proc, std::string_view card) {
+Result<int> device_minor(const Root& host, std::string_view card) {
   constexpr std::string_view kUuid = "GPU UUID:";
   constexpr std::string_view kMinor = "Device Minor:";
   const auto value = [](const std::string& text, std::string_view key) -> std::string {
@@ -168,7 +207,7 @@ Result<int> device_minor(const std::string& proc, std::string_view card) {
     return begin == std::string::npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
   };
   std::error_code error;
-  const fs::path cards = proc + "/driver/nvidia/gpus";
+  const fs::path cards = host.open_path("/proc/driver/nvidia/gpus");
   for (fs::directory_iterator at(cards, error), end; !error && at != end; at.increment(error)) {
     const auto text = read_file((at->path() / "information").string());
     if (!text || value(*text, kUuid).compare(card) != 0) continue;

@@ -34,8 +34,7 @@ struct InstalledDriver {
                                                   const std::vector<std::string>& places);
 
 /// The minor number of a card's device node, from the driver's /proc/driver/nvidia.
-/// @param proc  "/proc"
 /// @returns kNotFound if the driver shows no such card; a MIG instance has none
-[[nodiscard]] Result<int> device_minor(const std::string& proc, std::string_view card);
+[[nodiscard]] Result<int> device_minor(const Root& host, std::string_view card);
 
 }  // namespace tangram::node::nvidia

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <system_error>
 
 namespace tangram::node::nvidia {
@@ -34,7 +35,8 @@ bool DriverPrograms::has(std::string_view program) const {
 }
 
 Result<void> DriverPrograms::link(const InstalledDriver& driver, const std::string& folder) {
-  const std::lock_guard lock(linking_);
+  static std::mutex linking;  // several objects have one folder
+  const std::lock_guard lock(linking);
   std::error_code error;
   for (const auto& [kind, files] :
        {std::pair{"/bin/", &driver.programs}, std::pair{"/lib/", &driver.libraries}}) {

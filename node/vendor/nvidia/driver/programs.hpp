@@ -4,7 +4,6 @@
 #include "node/vendor/nvidia/driver/installed.hpp"
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,7 +46,6 @@ class DriverPrograms final : public Programs {
   const Root host_;
   const std::vector<std::string> driver_roots_;
   const std::string folder_;
-  std::mutex linking_;
 };
 
 }  // namespace tangram::node::nvidia

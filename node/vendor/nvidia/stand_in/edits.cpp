@@ -68,10 +68,9 @@ struct Library {
 };
 
 Error not_one(std::string_view library, const std::string& found) {
-  return fail(Errc::kUnavailable, "NVIDIA's CDI spec mounts " + found + " as " +
-                                      std::string(library) +
-                                      " instead of one file; generate it again with "
-                                      "`nvidia-ctk cdi generate`");
+  return fail(Errc::kUnavailable, "the driver's " + std::string(library) + " is " + found +
+                                      " instead of one file; if NVIDIA's CDI spec says so, "
+                                      "generate it again with `nvidia-ctk cdi generate`");
 }
 
 }  // namespace
@@ -95,7 +94,7 @@ Result<CdiEdits> with_stand_ins(const CdiEdits& vendor, const StandInPaths& stan
   for (const std::string& text : std::exchange(mounts, {})) {
     auto mount = decode_mount(text);
     if (!mount)
-      return fail(Errc::kUnavailable, "a mount of NVIDIA's CDI spec: " + mount.error().message);
+      return fail(Errc::kUnavailable, "a mount of the driver's files: " + mount.error().message);
     bool dropped = false;
     for (Library& library : libraries) {
       if (!is_library(*mount, library.name)) continue;
@@ -127,8 +126,8 @@ Result<std::string> host_path_of(const CdiEdits& vendor, std::string_view librar
       if (mount && is_library(*mount, library) && !is_for_32_bits(*mount)) return mount->host_path;
     }
   }
-  return fail(Errc::kUnavailable, "NVIDIA's CDI spec does not mount " + std::string(library) +
-                                      "; generate it with `nvidia-ctk cdi generate`");
+  return fail(Errc::kUnavailable,
+              "neither NVIDIA's CDI spec nor the driver's files have " + std::string(library));
 }
 
 }  // namespace tangram::node::nvidia

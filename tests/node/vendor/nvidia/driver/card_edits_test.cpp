@@ -4,6 +4,8 @@
 #include "tests/node/vendor/nvidia/driver/host.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 
@@ -21,8 +23,7 @@ class CardEditsTest : public ::testing::Test {
     host_.add_card("GPU-b", 1);
   }
   [[nodiscard]] CardEdits edits() const {
-    return {{host_.root() + "/etc/cdi"},
-            {.host_root = host_.root(), .proc = host_.root() + "/proc"}};
+    return {{host_.root() + "/etc/cdi"}, {.host_root = host_.root()}};
   }
   DriverHost host_;
 };
@@ -79,14 +80,40 @@ TEST_F(CardEditsTest, SpecsOfOtherKindsDoNotCount) {
   EXPECT_EQ(edits().of({"GPU-a"})->lists.count("deviceNodes"), 1U);
 }
 
-TEST_F(CardEditsTest, AMissingDeviceNodeIsNamed) {
+TEST_F(CardEditsTest, AModuleThatIsNotLoadedIsNamed) {
   std::filesystem::remove(host_.root() + "/dev/nvidia-uvm");
+  host_.write("/proc/devices",
+              "Character devices:\n195 nvidia\n\nBlock devices:\n  7 nvidia-uvm\n");
   const auto made = edits().of({"GPU-a"});
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Errc::kUnavailable);
   EXPECT_EQ(made.error().message,
-            "the node has no /dev/nvidia-uvm; `nvidia-modprobe -u -c 0` or `nvidia-smi` makes it");
+            "the node has no /dev/nvidia-uvm, and its kernel has no nvidia-uvm; "
+            "`nvidia-modprobe -u -c 0` loads it");
   EXPECT_TRUE(edits().of_each({"GPU-a"})->at("GPU-a").lists.empty());
+}
+
+/// A driver container has them in a /dev of its own.
+TEST_F(CardEditsTest, MissingDeviceNodesAreMade) {
+  std::filesystem::remove_all(host_.root() + "/dev");
+  std::filesystem::create_directory(host_.root() + "/dev");
+  host_.write("/proc/devices", "Character devices:\n195 nvidia-frontend\n511 nvidia-uvm\n");
+  const auto made = edits().of({"GPU-b"});
+  if (!made && made.error().message.find("not permitted") != std::string::npos) {
+    GTEST_SKIP() << made.error().message;
+  }
+  ASSERT_TRUE(made) << made.error().message;
+  const auto numbers = [&](const std::string& name) {
+    struct stat about {};
+    EXPECT_EQ(::stat((host_.root() + "/dev/" + name).c_str(), &about), 0) << name;
+    EXPECT_EQ(about.st_mode, S_IFCHR | 0666U) << name;
+    return std::pair{major(about.st_rdev), minor(about.st_rdev)};
+  };
+  EXPECT_EQ(numbers("nvidiactl"), std::pair(195U, 255U));
+  EXPECT_EQ(numbers("nvidia1"), std::pair(195U, 1U));
+  EXPECT_EQ(numbers("nvidia-uvm"), std::pair(511U, 0U));
+  EXPECT_EQ(numbers("nvidia-uvm-tools"), std::pair(511U, 1U));
+  EXPECT_FALSE(std::filesystem::exists(host_.root() + "/dev/nvidia0")) << "it is not asked for";
 }
 
 TEST_F(CardEditsTest, WithoutDriverOrForMigInstancesThereAreNone) {

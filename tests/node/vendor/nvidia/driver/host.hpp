@@ -34,10 +34,14 @@ class DriverHost {
     link(folder + "/" + library + ".so.1", library + ".so." + version);
     link(folder + "/" + library + ".so", library + ".so.1");
   }
-  void install_driver(const std::string& place, const std::string& version = "550.163.01") const {
+  void install_libraries(const std::string& folder,
+                         const std::string& version = "550.163.01") const {
     for (const char* const library : {"libcuda", "libnvidia-ml", "libnvidia-ptxjitcompiler"}) {
-      install(place + "/usr/lib64", library, version);
+      install(folder, library, version);
     }
+  }
+  void install_driver(const std::string& place, const std::string& version = "550.163.01") const {
+    install_libraries(place + "/usr/lib64", version);
     for (const char* const program : {"nvidia-smi", "nvidia-cuda-mps-control"}) {
       write(place + "/usr/bin/" + program);
     }

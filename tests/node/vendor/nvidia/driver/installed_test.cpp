@@ -81,7 +81,7 @@ TEST_F(InstalledDriverTest, IsTheOneThatTheKernelRuns) {
 
 TEST_F(InstalledDriverTest, LinksOfADriverContainerLeadIntoIt) {
   const std::string place = "/run/nvidia/driver";
-  host_.install(place + "/usr/lib/x86_64-linux-gnu/nvidia/current", "libcuda");
+  host_.install_libraries(place + "/usr/lib/x86_64-linux-gnu/nvidia/current");
   host_.link(place + "/etc/alternatives/cuda",
              "/usr/lib/x86_64-linux-gnu/nvidia/current/libcuda.so.1");
   host_.link(place + "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/etc/alternatives/cuda");
@@ -94,14 +94,45 @@ TEST_F(InstalledDriverTest, LinksOfADriverContainerLeadIntoIt) {
 /// Google's COS, Talos and Bottlerocket.
 TEST_F(InstalledDriverTest, IsFoundWhereOtherSystemsHaveIt) {
   for (const std::string folder :
-       {"/home/kubernetes/bin/nvidia/lib64", "/usr/local/glibc/lib",
+       {"/home/kubernetes/bin/nvidia/lib64", "/usr/local/glibc/lib", "/usr/local/glibc/usr/lib64",
         "/x86_64-bottlerocket-linux-gnu/sys-root/usr/lib/nvidia/tesla"}) {
     const DriverHost host;
-    host.install(folder, "libcuda");
+    host.install_libraries(folder);
     const auto driver = find_driver(Root(host.root()), usual_driver_roots());
     ASSERT_TRUE(driver) << folder << ": " << driver.error().message;
     EXPECT_EQ(driver->libraries.at("libcuda.so.1"), folder + "/libcuda.so.550.163.01");
   }
+}
+
+/// NixOS: a folder of absolute links into the store.
+TEST_F(InstalledDriverTest, LinksOfAFolderOfLinksLeadWhereTheyLeadOnTheHost) {
+  const std::string store = "/nix/store/abc-nvidia/lib";
+  host_.install_libraries(store);
+  for (const std::string library : {"libcuda", "libnvidia-ml", "libnvidia-ptxjitcompiler"}) {
+    const std::string name = "/" + library + ".so.1";
+    host_.link("/run/opengl-driver/lib" + name, store + name);
+  }
+  const auto driver = find({"/run/opengl-driver"});
+  ASSERT_TRUE(driver) << driver.error().message;
+  EXPECT_EQ(driver->libraries.at("libcuda.so.1"), store + "/libcuda.so.550.163.01");
+  EXPECT_EQ(driver->libraries.at("libcuda.so.550.163.01"), store + "/libcuda.so.550.163.01");
+}
+
+TEST_F(InstalledDriverTest, DoesNotCountWhileItIsBeingInstalled) {
+  host_.install("/run/nvidia/driver/usr/lib64", "libcuda");
+  EXPECT_EQ(find().error().code, Errc::kNotFound);
+  host_.install_driver("");
+  EXPECT_EQ(find()->root, "/");
+}
+
+/// A runfile's and a package's, say: the names of one library lead to one file.
+TEST_F(InstalledDriverTest, OfTwoCopiesTheFirstFolderCounts) {
+  host_.install_libraries("/usr/lib64");
+  host_.install_libraries("/usr/lib/x86_64-linux-gnu");
+  std::filesystem::remove(host_.root() + "/usr/lib64/libcuda.so");
+  const auto libraries = find()->libraries;
+  EXPECT_EQ(libraries.at("libcuda.so.1"), "/usr/lib64/libcuda.so.550.163.01");
+  EXPECT_FALSE(libraries.contains("libcuda.so"));
 }
 
 TEST_F(InstalledDriverTest, LeavesOutGraphicsAndLibrariesFor32Bits) {
@@ -132,9 +163,9 @@ TEST_F(InstalledDriverTest, SaysWhereItLookedAndWhatToDo) {
 TEST_F(InstalledDriverTest, ACardHasTheMinorNumberThatTheDriverShows) {
   host_.add_card("GPU-a", 0);
   host_.add_card("GPU-b", 7);
-  EXPECT_EQ(device_minor(host_.root() + "/proc", "GPU-b").value(), 7);
-  EXPECT_EQ(device_minor(host_.root() + "/proc", "GPU-").error().code, Errc::kNotFound);
-  EXPECT_EQ(device_minor("/none", "GPU-b").error().code, Errc::kNotFound);
+  EXPECT_EQ(device_minor(Root(host_.root()), "GPU-b").value(), 7);
+  EXPECT_EQ(device_minor(Root(host_.root()), "GPU-").error().code, Errc::kNotFound);
+  EXPECT_EQ(device_minor(Root("/none"), "GPU-b").error().code, Errc::kNotFound);
 }
 
 }  // namespace

@@ -83,8 +83,7 @@ TEST(StandInEditsTest, RefusesEditsWithoutOneOfTheLibraries) {
     const auto edits = with_stand_ins(vendor, kStandIns);
     ASSERT_FALSE(edits) << library;
     EXPECT_EQ(edits.error().code, Errc::kUnavailable);
-    EXPECT_NE(edits.error().message.find("mounts nothing as " + library.substr(0, 7)),
-              std::string::npos)
+    EXPECT_NE(edits.error().message.find(" is nothing instead of one file"), std::string::npos)
         << edits.error().message;
   }
 }

@@ -347,11 +347,14 @@ write_cards() {
 
 # The launcher runs the MPS daemons on the host, where their /dev/shm is.
 start_agent() { # ARGUMENT...
+  # Nothing of a driver is on this machine.
+  local cards=--cards-by-runtime=true
+  [[ " $* " != *" --cards-by-runtime="* ]] || cards=
   PATH=$repo_root/build/release/tests/fake_mps:$repo_root/tests/e2e/nvidia:$PATH TANGRAM_FAKE_NVML=$node_root/cards.json \
     start_in_node tangram-node "$agent_program" \
     --node-name "$node_name" --kubeconfig "$state/tangram-node.kubeconfig" \
     --nvml-library "$repo_root/build/release/tests/fake_nvml/libnvidia-ml.so.1" \
-    --grant-keys "$state/grant-keys" --require-signed-grants --cards-by-runtime=true \
+    --grant-keys "$state/grant-keys" --require-signed-grants ${cards:+"$cards"} \
     --mps-launcher env --listen "127.0.0.1:$(cat "$node_root/agent-port")" "$@"
   wait_for tangram-node answers "$(cat "$node_root/agent-port")"
 }

@@ -1,0 +1,167 @@
+// Cards in containers of a real kubelet and containerd, by the driver's files alone: no CDI spec of
+// NVIDIA's, no runtime of NVIDIA's, and the driver in a folder as a driver container has it.
+
+#include "base/file.hpp"
+#include "tests/e2e/environment.hpp"
+#include "tests/e2e/node_fixture.hpp"
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tangram::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr unsigned kMajor = 195;  // of NVIDIA's device nodes
+constexpr unsigned kControlMinor = 255;
+constexpr const char* kVersion = "550.54.15";
+
+/// A device node of the machine's, unless it is there already.
+class DeviceNode {
+ public:
+  DeviceNode(std::string path, unsigned minor) : path_(std::move(path)) {
+    made_ = ::mknod(path_.c_str(), S_IFCHR | 0666, ::makedev(kMajor, minor)) == 0;
+  }
+  ~DeviceNode() {
+    if (made_) fs::remove(path_);
+  }
+  DeviceNode(const DeviceNode&) = delete;
+  DeviceNode& operator=(const DeviceNode&) = delete;
+  [[nodiscard]] bool is_there() const { return fs::is_character_file(path_); }
+
+ private:
+  const std::string path_;
+  bool made_ = false;
+};
+
+class NodeDriverTest : public NodeTest {
+ protected:
+  NodeDriverTest() {
+    for (std::size_t i = 0; i < cards_.size(); ++i) add_card(i);
+    write(host_ + "/sys/module/nvidia/version", std::string(kVersion) + "\n");
+    for (const char* const node : {"nvidiactl", "nvidia-uvm"}) write(host_ + "/dev/" + node, "");
+  }
+  ~NodeDriverTest() override {
+    remove_pods();
+    node_.stop("tangram-node");
+    for (const std::string& made : {driver_, host_}) fs::remove_all(made);
+  }
+
+  [[nodiscard]] bool has_device_nodes() const {
+    return std::all_of(nodes_.begin(), nodes_.end(),
+                       [](const auto& one) { return one->is_there(); });
+  }
+  /// As the agent sees the host, and as containerd does.
+  void install_driver() const {
+    for (const std::string& place : {host_ + driver_, driver_}) {
+      for (const std::string library : {"libcuda", "libnvidia-ml"}) {
+        const std::string file = library + ".so." + kVersion;
+        write(place + "/usr/lib64/" + file, "of the driver container");
+        fs::create_symlink(file, place + "/usr/lib64/" + library + ".so.1");
+      }
+    }
+  }
+  void restart_agent() {
+    node_.stop("tangram-node");
+    std::vector<std::string> arguments = agent_arguments();
+    arguments.insert(arguments.end(),
+                     {"--cards-by-runtime=false", "--host-root", host_, "--driver-roots", driver_});
+    node_.start("tangram-node", arguments);
+    ASSERT_TRUE(wait_node_offers_slots(60s)) << agent_log();
+  }
+
+  /// The first process of the pod's container, by its control group; 0 = none.
+  [[nodiscard]] static int process_of(const std::string& uid) {
+    for (const auto& process : fs::directory_iterator("/proc")) {
+      const auto group = read_file((process.path() / "cgroup").string());
+      const auto command = read_file((process.path() / "cmdline").string());
+      if (group && command && group->find(uid) != std::string::npos &&
+          command->find("hold") != std::string::npos) {
+        return std::stoi(process.path().filename());
+      }
+    }
+    return 0;
+  }
+  /// NVIDIA's device nodes that a process has.
+  [[nodiscard]] static std::set<std::string> devices_of(int process) {
+    std::set<std::string> names;
+    for (const auto& node :
+         fs::directory_iterator("/proc/" + std::to_string(process) + "/root/dev")) {
+      const std::string name = node.path().filename();
+      if (name.starts_with("nvidia") && node.is_character_file()) names.insert(name);
+    }
+    return names;
+  }
+
+ private:
+  static void write(const std::string& path, const std::string& text) {
+    fs::create_directories(fs::path(path).parent_path());
+    ASSERT_TRUE(replace_file(path, text)) << path;
+  }
+  void add_card(std::size_t minor) {
+    const std::string number = std::to_string(minor);
+    write(host_ + "/proc/driver/nvidia/gpus/" + number + "/information",
+          "GPU UUID: \t " + cards_[minor].id + "\nDevice Minor: \t " + number + "\n");
+    write(host_ + "/dev/nvidia" + number, "");
+    nodes_.push_back(std::make_unique<DeviceNode>("/dev/nvidia" + number, minor));
+  }
+
+  const std::string host_ = environment().state / "node/host";
+  const std::string driver_ = environment().state / "node/driver";
+  std::vector<std::unique_ptr<DeviceNode>> nodes_;
+  DeviceNode control_{"/dev/nvidiactl", kControlMinor};
+  DeviceNode memory_{"/dev/nvidia-uvm", kControlMinor - 1};
+};
+
+TEST_F(NodeDriverTest, AContainerHasItsCardAndNoOtherByTheFilesOfADriverContainer) {
+  if (!has_device_nodes()) GTEST_SKIP() << "this machine makes no device nodes";
+  install_driver();
+  restart_agent();
+  create(gpu_pod("half", {{"gpu-fraction", "0.5"}, {"gpu-isolation", "time-slice"}}));
+  const std::string uid = uid_of("half");
+  ASSERT_TRUE(wait_starts(uid, "main", 1, 60s)) << agent_log();
+  const int process = process_of(uid);
+  ASSERT_NE(process, 0);
+  const auto devices = devices_of(process);
+  EXPECT_EQ(devices.size(), 3U) << "its card, nvidiactl and nvidia-uvm";
+  EXPECT_TRUE(devices.contains("nvidiactl"));
+  const std::string root = "/proc/" + std::to_string(process) + "/root";
+  for (const std::string folder : {"/usr/lib64", "/usr/lib/x86_64-linux-gnu"}) {
+    for (const std::string library : {"/libcuda.so.1", "/libnvidia-ml.so.1"}) {
+      const auto text = read_file(root + folder + library);
+      EXPECT_TRUE(text && *text == "of the driver container") << folder << library;
+    }
+  }
+  expect_books_right();
+}
+
+/// The driver's container may come after the pod.
+TEST_F(NodeDriverTest, WithoutTheDriversFilesAPodWaitsForThem) {
+  if (!has_device_nodes()) GTEST_SKIP() << "this machine makes no device nodes";
+  restart_agent();
+  create(gpu_pod("early", {{"gpu-fraction", "0.5"}, {"gpu-isolation", "time-slice"}}));
+  const std::string uid = uid_of("early");
+  const auto told = [&] {
+    const auto state = states()["early"];
+    const auto main = state.containers.find("main");
+    return main != state.containers.end() &&
+           main->second.message.find("no files of the driver for the card") != std::string::npos;
+  };
+  ASSERT_TRUE(eventually(60s, told)) << agent_log();
+  EXPECT_EQ(process_of(uid), 0);
+  install_driver();
+  EXPECT_TRUE(wait_starts(uid, "main", 1, 120s)) << agent_log();
+  EXPECT_NE(process_of(uid), 0);
+}
+
+}  // namespace
+}  // namespace tangram::e2e

@@ -4,6 +4,7 @@
 #include "node/vendor/nvidia/driver/programs.hpp"
 #include "node/vendor/nvidia/driver_limiter.hpp"
 #include "node/vendor/nvidia/mps_enforcer.hpp"
+#include "node/vendor/nvidia/mps_trial.hpp"
 #include "node/vendor/nvidia/nvml_source.hpp"
 #include "node/vendor/nvidia/offered_means.hpp"
 #include "node/vendor/nvidia/offered_modes.hpp"
@@ -145,9 +146,19 @@ std::function<std::string()> Nvidia::find_nvml() const {
 std::unique_ptr<Programs> Nvidia::programs() const { return programs_of(settings_); }
 
 std::unique_ptr<CardSource> Nvidia::open_cards() const {
-  const auto has_mps = [programs = std::shared_ptr(programs_of(settings_))] {
-    return programs->has("nvidia-cuda-mps-control") ||
-           mps_is_installed(process_environment("PATH"));
+  struct Mps {
+    std::unique_ptr<DriverPrograms> programs;
+    MpsTrial trial;
+  };
+  auto programs = programs_of(settings_);
+  DriverPrograms& of_trial = *programs;
+  const MpsSettings settings = mps_settings(settings_, 0);
+  const auto mps = std::shared_ptr<Mps>(
+      new Mps{std::move(programs), {of_trial, settings.launcher, settings.run_dir}});
+  const auto has_mps = [mps] {
+    const bool installed = mps->programs->has("nvidia-cuda-mps-control") ||
+                           mps_is_installed(process_environment("PATH"));
+    return installed && mps->trial.works();
   };
   auto modes = std::make_unique<OfferedModes>(std::make_unique<NvmlSource>(find_nvml()), has_mps,
                                               chunks_of_cards(settings_));

@@ -266,13 +266,15 @@ Result<std::string> ContainerStarter::make_spec(const Start& start, const Admiss
   std::vector<std::string> ids;
   for (const model::GrantedCard& part : admission.granted.cards) ids.push_back(part.uuid);
   auto vendor = parts_.vendor_edits(ids);
-  if (!vendor) return not_yet(vendor.error().message);
   const bool may_lack_edits =
       settings_.cards_by_runtime && start.owner.path != NamePath::kEnvironment;
-  if (vendor->lists.empty() && !may_lack_edits) {
-    return not_yet("this node has no CDI spec and no files of the driver for the card; " +
-                   std::string(settings_.runtime.setup));
+  if (!vendor && vendor.error().code == Errc::kNotFound) {
+    if (!may_lack_edits) {
+      return not_yet(vendor.error().message + "; " + std::string(settings_.runtime.setup));
+    }
+    vendor = CdiEdits{};
   }
+  if (!vendor) return not_yet(vendor.error().message);
   ContainerEdits edits = card_environment(start.owner.name, admission.granted, settings_.runtime,
                                           !vendor->lists.empty());
   if (start.owner.path != NamePath::kEnvironment) edits.env.push_back(mark);

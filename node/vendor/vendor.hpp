@@ -65,7 +65,7 @@ class Vendor {
       model::MemoryLimits means, const std::string& state_dir) const = 0;
 
   /// What gives a container these cards: device nodes and the driver's files.
-  /// @returns empty lists if that is left to the vendor's container runtime;
+  /// @returns kNotFound with the reason if only the vendor's container runtime could give it them;
   ///          kInvalidArgument if a CDI spec of the vendor's cannot be read;
   ///          kUnavailable     the driver lacks something now
   [[nodiscard]] virtual Result<CdiEdits> cdi_edits(const std::vector<std::string>& cards) const = 0;

@@ -63,7 +63,7 @@ class NodeDriverTest : public NodeTest {
   /// As the agent sees the host, and as containerd does.
   void install_driver() const {
     for (const std::string& place : {host_ + driver_, driver_}) {
-      for (const std::string library : {"libcuda", "libnvidia-ml"}) {
+      for (const std::string library : {"libcuda", "libnvidia-ml", "libnvidia-ptxjitcompiler"}) {
         const std::string file = library + ".so." + kVersion;
         write(place + "/usr/lib64/" + file, "of the driver container");
         fs::create_symlink(file, place + "/usr/lib64/" + library + ".so.1");
@@ -154,7 +154,8 @@ TEST_F(NodeDriverTest, WithoutTheDriversFilesAPodWaitsForThem) {
     const auto state = states()["early"];
     const auto main = state.containers.find("main");
     return main != state.containers.end() &&
-           main->second.message.find("no files of the driver for the card") != std::string::npos;
+           main->second.message.find("no place has all files of driver 550.54.15") !=
+               std::string::npos;
   };
   ASSERT_TRUE(eventually(60s, told)) << agent_log();
   EXPECT_EQ(process_of(uid), 0);

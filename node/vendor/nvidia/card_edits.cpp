@@ -7,10 +7,10 @@ namespace tangram::node::nvidia {
 
 Result<CdiEdits> CardEdits::from_driver(const Result<InstalledDriver>& driver,
                                         const std::vector<std::string>& cards) const {
-  if (!driver) return CdiEdits{};
-  auto edits = edits_from_driver(*driver, host_, cards);
-  if (!edits && edits.error().code == Errc::kNotFound) return CdiEdits{};
-  return edits;
+  auto edits = driver ? edits_from_driver(*driver, host_, cards) : driver.error();
+  if (edits || edits.error().code != Errc::kNotFound) return edits;
+  return fail(Errc::kNotFound,
+              "no CDI spec of NVIDIA's names the card, and " + edits.error().message);
 }
 
 Result<CdiEdits> CardEdits::of(const std::vector<std::string>& cards) const {

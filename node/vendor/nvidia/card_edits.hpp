@@ -26,8 +26,8 @@ class CardEdits {
   CardEdits(std::vector<std::string> cdi_dirs, DriverPlaces places)
       : cdi_dirs_(std::move(cdi_dirs)), places_(std::move(places)), host_(places_.host_root) {}
 
-  /// @returns empty lists if there is neither: the driver's files are not found, or a card is a MIG
-  ///          instance that no spec names;
+  /// @returns kNotFound with the reason if there is neither: the driver's files are not found, or a
+  ///          card is a MIG instance that no spec names;
   ///          kInvalidArgument if a spec of NVIDIA's kind cannot be read
   ///          kUnavailable     a device node of the driver is missing, with what makes it
   [[nodiscard]] Result<CdiEdits> of(const std::vector<std::string>& cards) const;

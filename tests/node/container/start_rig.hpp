@@ -187,7 +187,7 @@ struct StartRig {
   PodResources lister{kubelet.pod_resources_socket(), std::string(model::kSlotResource)};
   CardsPtr cards;
   NamePath name_path = NamePath::kCdiDevices;  ///< of an agent that boots
-  Result<CdiEdits> vendor_edits = CdiEdits{};
+  Result<CdiEdits> vendor_edits = fail(Errc::kNotFound, "no spec");
   bool cards_by_runtime = true;
   std::mutex mutex;
   std::vector<std::string> events;

@@ -130,10 +130,10 @@ void check_smi(const Setting& in, const std::vector<std::string>& enter) {
 
 void check_files(const Setting& in) {
   const auto edits = node::nvidia::CardEdits({}, {.host_root = ""}).of({in.card.card.id});
-  if (!edits) return in.report.failed("files", edits.error().message);
-  if (edits->lists.empty()) {
-    return in.report.not_offered("files", "no place that the agent knows has the driver's files");
+  if (!edits && edits.error().code == Errc::kNotFound) {
+    return in.report.not_offered("files", edits.error().message);
   }
+  if (!edits) return in.report.failed("files", edits.error().message);
   const auto root = make_root(in);
   if (!root) return in.report.not_checked("files", root.error().message);
   const auto enter = command_of(*root, *edits);

@@ -176,8 +176,7 @@ Result<InstalledDriver> find_driver(const Root& host, const std::vector<std::str
   const std::string version = version_of_kernel(host);
   if (version.empty()) {
     return fail(Errc::kNotFound,
-                "the kernel has not loaded NVIDIA's driver (/sys/module/nvidia/version); install "
-                "it, or wait for its container");
+                "the kernel has not loaded NVIDIA's driver (/sys/module/nvidia/version)");
   }
   std::string looked;
   for (const std::string& given : places) {
@@ -193,8 +192,8 @@ Result<InstalledDriver> find_driver(const Root& host, const std::vector<std::str
     add_programs(place, driver);
     return driver;
   }
-  return fail(Errc::kNotFound, "no files of driver " + version + ", which the kernel runs, in " +
-                                   looked + "; name the folder that holds them by --driver-roots");
+  return fail(Errc::kNotFound, "no place has all files of driver " + version +
+                                   ", which the kernel runs; looked in " + looked);
 }
 
 Result<int> device_minor(const Root& host, std::string_view card) {

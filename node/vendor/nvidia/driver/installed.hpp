@@ -29,7 +29,7 @@ struct InstalledDriver {
 /// The driver whose modules the kernel runs.
 /// @param host    the host's file system
 /// @param places  in this order; a driver of another version than the kernel's does not count
-/// @returns kNotFound with what to do: no module is loaded, or no place has its files
+/// @returns kNotFound with the reason: no module is loaded, or no place has all of its files
 [[nodiscard]] Result<InstalledDriver> find_driver(const Root& host,
                                                   const std::vector<std::string>& places);
 

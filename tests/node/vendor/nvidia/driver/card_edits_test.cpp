@@ -117,11 +117,13 @@ TEST_F(CardEditsTest, MissingDeviceNodesAreMade) {
 }
 
 TEST_F(CardEditsTest, WithoutDriverOrForMigInstancesThereAreNone) {
-  EXPECT_TRUE(edits().of({"MIG-a"})->lists.empty());
+  EXPECT_EQ(edits().of({"MIG-a"}).error().code, Errc::kNotFound);
   EXPECT_EQ(edits().nvml_path(),
             host_.root() + "/run/nvidia/driver/usr/lib64/libnvidia-ml.so.550.163.01");
   std::filesystem::remove(host_.root() + "/sys/module/nvidia/version");
-  EXPECT_TRUE(edits().of({"GPU-a"})->lists.empty());
+  EXPECT_EQ(edits().of({"GPU-a"}).error().message,
+            "no CDI spec of NVIDIA's names the card, and the kernel has not loaded NVIDIA's driver "
+            "(/sys/module/nvidia/version)");
   EXPECT_EQ(edits().nvml_path(), "");
 }
 

@@ -149,13 +149,13 @@ TEST_F(InstalledDriverTest, LeavesOutGraphicsAndLibrariesFor32Bits) {
   EXPECT_TRUE(libraries.contains("libnvcuvid.so.1"));
 }
 
-TEST_F(InstalledDriverTest, SaysWhereItLookedAndWhatToDo) {
+TEST_F(InstalledDriverTest, SaysWhereItLooked) {
   const auto none = find();
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, Errc::kNotFound);
   EXPECT_EQ(none.error().message,
-            "no files of driver 550.163.01, which the kernel runs, in /run/nvidia/driver, /; name "
-            "the folder that holds them by --driver-roots");
+            "no place has all files of driver 550.163.01, which the kernel runs; looked in "
+            "/run/nvidia/driver, /");
   std::filesystem::remove(host_.root() + "/sys/module/nvidia/version");
   EXPECT_NE(find().error().message.find("has not loaded NVIDIA's driver"), std::string::npos);
 }

@@ -117,24 +117,40 @@ std::vector<std::string> environment_of(const std::string& card) {
 
 }  // namespace
 
+namespace {
+
+/// What enter()'s options do, in their order.
+class Entering {
+ public:
+  bool take(const std::string& option, const std::string& value) {
+    if (option == "--cgroup") return join(value);
+    if (option == "--root") {
+      root_ = value;
+      return true;
+    }
+    if (!has_mounts_ && !has_own_mounts(root_)) return false;
+    has_mounts_ = true;
+    return bind_mount(value, option == "--read-only", root_);
+  }
+  [[nodiscard]] bool change_root() const {
+    return root_.empty() || (::chroot(root_.c_str()) == 0 && ::chdir("/") == 0);
+  }
+
+ private:
+  std::string root_;  ///< empty = the host's
+  bool has_mounts_ = false;
+};
+
+}  // namespace
+
 int enter(const std::vector<std::string>& arguments) {
   const auto end = std::find(arguments.begin(), arguments.end(), "--");
   if (end == arguments.end() || end + 1 == arguments.end()) return failed("enter: no command");
-  bool has_mounts = false;
-  std::string root;
+  Entering entering;
   for (auto at = arguments.begin(); at < end; at += 2) {
-    const std::string& value = *(at + 1);
-    if (*at == "--root") {
-      root = value;
-      continue;
-    }
-    const bool done = *at == "--cgroup" ? join(value)
-                                        : (has_mounts || has_own_mounts(root)) &&
-                                              bind_mount(value, *at == "--read-only", root);
-    if (!done) return failed(*at + " " + value);
-    has_mounts = has_mounts || *at != "--cgroup";
+    if (!entering.take(*at, *(at + 1))) return failed(*at + " " + *(at + 1));
   }
-  if (!root.empty() && (::chroot(root.c_str()) != 0 || ::chdir("/") != 0)) return failed(root);
+  if (!entering.change_root()) return failed("chroot");
   std::vector<char*> command;
   for (auto at = end + 1; at != arguments.end(); ++at)
     command.push_back(const_cast<char*>(at->c_str()));

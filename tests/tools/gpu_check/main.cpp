@@ -42,7 +42,7 @@ using Check = void (*)(const gpu_check::Setting&);
 
 /// What needs a physical card, by the names of --only. In this order: MPS changes the card's mode.
 const std::vector<std::pair<std::string, Check>>& checks_of_card() {
-  static const std::vector<std::pair<std::string, Check>> all{
+  static const std::vector<std::pair<std::string, Check>> kAll{
       {"none", gpu_check::check_no_limits},
       {"files", gpu_check::check_files},
       {"library", gpu_check::check_library},
@@ -53,7 +53,7 @@ const std::vector<std::pair<std::string, Check>>& checks_of_card() {
       {"time-slice", gpu_check::check_time_slice},
       {"mps", gpu_check::check_mps},
       {"partitions", gpu_check::check_partitions}};
-  return all;
+  return kAll;
 }
 
 struct Options {

@@ -129,7 +129,7 @@ void add_libraries(const Place& place, const std::string& folder, InstalledDrive
   for (const auto& [name, path] : driver.libraries) known.insert(stem_of(name));
   for (const std::string& name : place.names_in(folder)) {
     if (!is_wanted(name) || is_for_linking(name) || known.contains(stem_of(name))) continue;
-    const auto file = place.resolve(folder + "/" + name);
+    const auto file = place.resolve((fs::path(folder) / name).string());
     if (!file || !file->ends_with(suffix) || is_for_32_bits(place.open_path(*file))) continue;
     driver.libraries.emplace(name, *file);
     // Libraries of one version name each other so.

@@ -39,10 +39,11 @@ Result<void> DriverPrograms::link(const InstalledDriver& driver, const std::stri
   const std::lock_guard lock(linking);
   std::error_code error;
   for (const auto& [kind, files] :
-       {std::pair{"/bin/", &driver.programs}, std::pair{"/lib/", &driver.libraries}}) {
-    if (!error) fs::create_directories(folder + kind, error);
+       {std::pair{"bin", &driver.programs}, std::pair{"lib", &driver.libraries}}) {
+    const fs::path place = fs::path(folder) / kind;
+    if (!error) fs::create_directories(place, error);
     for (const auto& [name, path] : *files) {
-      if (!error) put_link(folder + kind + name, host_.open_path(path), error);
+      if (!error) put_link(place / name, host_.open_path(path), error);
     }
   }
   if (!error) return {};
@@ -61,8 +62,9 @@ Result<ProgramEnd> DriverPrograms::run(const Command& command, std::chrono::mill
   const std::string folder = folder_ + "/" + driver->version;
   if (auto linked = link(*driver, folder); !linked) return linked.error();
   Command in_place = command;
+  const std::string programs = folder + "/bin/";
   for (std::string& argument : in_place.arguments) {
-    if (driver->programs.contains(argument)) argument = folder + "/bin/" + argument;
+    if (driver->programs.contains(argument)) argument.insert(0, programs);
   }
   in_place.env.push_back("PATH=" + with_front(folder + "/bin", process_environment("PATH")));
   in_place.env.push_back("LD_LIBRARY_PATH=" +

@@ -16,7 +16,9 @@ using Steps = std::deque<std::string>;
 /// Puts the parts of a path before those that are still to be walked.
 void walk_first(const fs::path& path, Steps& steps) {
   auto at = steps.begin();
-  for (const fs::path& part : path.relative_path()) at = std::next(steps.insert(at, part));
+  for (const fs::path& part : path.relative_path()) {
+    if (!part.empty() && part != ".") at = std::next(steps.insert(at, part));
+  }
 }
 
 }  // namespace
@@ -31,7 +33,6 @@ std::optional<std::string> Root::resolve(std::string_view path) const {
   for (int links = 0; !steps.empty();) {
     const std::string step = steps.front();
     steps.pop_front();
-    if (step.empty() || step == ".") continue;
     if (step == "..") {
       walked = walked.parent_path();
       continue;

@@ -4,6 +4,7 @@
 #include "base/json_members.hpp"
 #include "shim/pages.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -73,6 +74,21 @@ Error not_one(std::string_view library, const std::string& found) {
                                       "generate it again with `nvidia-ctk cdi generate`");
 }
 
+/// Puts the stand-in into a mount of the library, and adds one of the driver's before the first.
+Result<void> stand_in(Library& library, Mount& mount, std::vector<std::string>& mounts) {
+  if (!library.mounted.empty() && library.mounted != mount.host_path) {
+    return not_one(library.name, library.mounted + " and " + mount.host_path);
+  }
+  if (library.mounted.empty()) {
+    Mount driver = mount;
+    driver.container_path = library.driver_path;
+    mounts.push_back(encode(driver));
+    library.mounted = mount.host_path;
+  }
+  mount.host_path = library.stand_in;
+  return {};
+}
+
 }  // namespace
 
 StandInPaths stand_ins_in(const std::string& host_folder) {
@@ -95,22 +111,14 @@ Result<CdiEdits> with_stand_ins(const CdiEdits& vendor, const StandInPaths& stan
     auto mount = decode_mount(text);
     if (!mount)
       return fail(Errc::kUnavailable, "a mount of the driver's files: " + mount.error().message);
-    bool dropped = false;
-    for (Library& library : libraries) {
-      if (!is_library(*mount, library.name)) continue;
-      dropped = is_for_32_bits(*mount);
-      if (dropped) break;
-      if (library.mounted.empty()) {
-        Mount driver = *mount;
-        driver.container_path = library.driver_path;
-        mounts.push_back(encode(driver));
-        library.mounted = mount->host_path;
-      } else if (library.mounted != mount->host_path) {
-        return not_one(library.name, library.mounted + " and " + mount->host_path);
-      }
-      mount->host_path = library.stand_in;
+    const auto library = std::find_if(libraries.begin(), libraries.end(), [&](const Library& one) {
+      return is_library(*mount, one.name);
+    });
+    if (library != libraries.end()) {
+      if (is_for_32_bits(*mount)) continue;
+      if (auto stands_in = stand_in(*library, *mount, mounts); !stands_in) return stands_in.error();
     }
-    if (!dropped) mounts.push_back(encode(*mount));
+    mounts.push_back(encode(*mount));
   }
   for (const Library& library : libraries) {
     if (library.mounted.empty()) return not_one(library.name, "nothing");

@@ -1,5 +1,7 @@
 #include "node/container/mapped_libraries.hpp"
 
+#include "base/descriptor.hpp"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,20 +22,9 @@ Error failure(const std::string& what) {
   return fail(Errc::kUnavailable, what + ": " + std::generic_category().message(errno));
 }
 
-/// Closes a descriptor at its end.
-class Descriptor {
- public:
-  explicit Descriptor(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~Descriptor() {
-    if (fd_ >= 0) (void)close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
+Descriptor open_to_read(const std::string& path) {
+  return Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
 
 /// "7f12a000-7f12b000 r-xp 00000000 08:01 1234    /usr/lib/libc.so.6"
 std::optional<MappedFile> file_in(std::string_view line) {
@@ -59,7 +50,7 @@ bool is_library(const MappedFile& mapped, std::string_view library) {
 /// Calls visit(line) for each whole line.
 template <class Visit>
 Result<void> each_line(const std::string& path, const Visit& visit) {
-  const Descriptor file(path);
+  const Descriptor file = open_to_read(path);
   if (file.get() < 0 && errno != ENOENT) return failure(path);
   if (file.get() < 0) return fail(Errc::kNotFound, path + ": no such process");
   std::string text;
@@ -99,7 +90,7 @@ Result<std::vector<MappedFile>> mapped_libraries(const std::string& maps,
 }
 
 Result<std::string> mapped_identity(const std::string& path) {
-  const Descriptor file(path);
+  const Descriptor file = open_to_read(path);
   if (file.get() < 0) return failure(path);
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   void* const mapped = mmap(nullptr, page, PROT_READ, MAP_PRIVATE, file.get(), 0);

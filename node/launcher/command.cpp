@@ -58,7 +58,7 @@ Result<pid_t> start(const Request& request, const std::array<int, kFiles>& files
     return fail(Errc::kUnavailable,
                 "no process can be made now: " + std::generic_category().message(errno));
   }
-  // Both set it, so that the group exists whoever runs first.
+  // Both processes set it: the group exists whichever of them runs first.
   (void)::setpgid(pid, pid);
   return pid;
 }

@@ -1,12 +1,11 @@
 #include "node/launcher/message.hpp"
 
+#include "base/number.hpp"
 #include "base/split.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <optional>
-#include <system_error>
 
 namespace tangram::node::launcher {
 namespace {
@@ -36,15 +35,6 @@ Result<std::vector<std::string>> texts_of(std::string_view message) {
   return texts;
 }
 
-template <class Number>
-std::optional<Number> number_of(const std::string& text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (text.empty() || error != std::errc() || stop != end) return {};
-  return number;
-}
-
 bool has_zero(const std::string& text) { return text.find('\0') != std::string::npos; }
 
 }  // namespace
@@ -72,7 +62,7 @@ Result<std::string> encode(const Request& request) {
 Result<Request> decode_request(std::string_view message) {
   auto texts = texts_of(message);
   if (!texts) return texts.error();
-  const auto count = texts->empty() ? std::nullopt : number_of<std::size_t>(texts->front());
+  const auto count = texts->empty() ? std::nullopt : parse_number<std::size_t>(texts->front());
   if (!count || *count == 0 || *count > texts->size() - 1) {
     return fail(Errc::kInvalidArgument, "the message has another number of arguments than it says");
   }
@@ -99,8 +89,9 @@ Result<Reply> decode_reply(std::string_view message) {
   auto texts = texts_of(message);
   if (!texts) return texts.error();
   if (texts->size() == 2 && texts->front() == kRefused) return Reply(Refused{texts->back()});
-  const auto code =
-      texts->size() == 2 && texts->front() == kEnded ? number_of<int>(texts->back()) : std::nullopt;
+  const auto code = texts->size() == 2 && texts->front() == kEnded
+                        ? parse_number<int>(texts->back())
+                        : std::nullopt;
   if (!code) return fail(Errc::kInvalidArgument, "the answer is neither an exit code nor a reason");
   return Reply(Ended{*code});
 }

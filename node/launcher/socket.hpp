@@ -1,7 +1,7 @@
 #pragma once
 
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
-#include "node/launcher/descriptor.hpp"
 
 #include <sys/types.h>
 

@@ -150,14 +150,14 @@ TEST_F(NodeDriverTest, WithoutTheDriversFilesAPodWaitsForThem) {
   restart_agent();
   create(gpu_pod("early", {{"gpu-fraction", "0.5"}, {"gpu-isolation", "time-slice"}}));
   const std::string uid = uid_of("early");
-  const auto told = [&] {
+  const auto is_reported = [&] {
     const auto state = states()["early"];
     const auto main = state.containers.find("main");
     return main != state.containers.end() &&
            main->second.message.find("no place has all files of driver 550.54.15") !=
                std::string::npos;
   };
-  ASSERT_TRUE(eventually(60s, told)) << agent_log();
+  ASSERT_TRUE(eventually(60s, is_reported)) << agent_log();
   EXPECT_EQ(process_of(uid), 0);
   install_driver();
   EXPECT_TRUE(wait_starts(uid, "main", 1, 120s)) << agent_log();

@@ -33,7 +33,7 @@ struct Pipe {
     out = Descriptor(ends[0]);
     in = Descriptor(ends[1]);
   }
-  /// Until a line's end, without it, or until nobody can write any more.
+  /// Up to the end of a line, without it, or of the input.
   [[nodiscard]] std::string line() const {
     std::string text;
     for (char byte = 0; ::read(out.get(), &byte, 1) == 1 && byte != '\n';) text += byte;

@@ -141,7 +141,7 @@ class MpsCheck {
     return env;
   }
 
-  /// Half of the card is the largest share: nobody has more who leaves its variables alone. Then
+  /// Half of the card is the largest share: a client that keeps its variables has no more. Then
   /// the whole card is, and a client that connects to the same server has more.
   void check_server_limits() {
     const std::int64_t half = share_of(card_, 500).memory_limit.count();

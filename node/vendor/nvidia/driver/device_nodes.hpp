@@ -11,7 +11,7 @@ namespace tangram::node::nvidia {
 
 /// The device nodes of these cards and of the driver as a whole, in the host's /dev:
 /// "/dev/nvidia0". One that is missing is made: a driver container has its nodes in a /dev of its
-/// own, and on a host nobody may have used the driver since the start.
+/// own, and a host has none before a program has used the driver.
 ///
 /// @param cards  UUIDs of physical cards
 /// @returns kNotFound     the driver shows no such card, as of a MIG instance

@@ -122,7 +122,7 @@ class Place {
 /// "libcuda" of "libcuda.so.1"
 std::string stem_of(const std::string& library) { return library.substr(0, library.find(".so")); }
 
-/// Adds the libraries of a folder of which an earlier one has none: two folders may have copies.
+/// Adds those libraries of a folder that no earlier folder has: two folders may have copies.
 void add_libraries(const Place& place, const std::string& folder, InstalledDriver& driver) {
   const std::string suffix = ".so." + driver.version;
   std::set<std::string> known;

@@ -8,8 +8,8 @@
 namespace tangram::node::nvidia {
 
 /// A folder that is the root of a file system tree: the host's, as this program sees it, or a
-/// driver's. Symbolic links in it lead where they lead for whoever has it as "/", and never out of
-/// it. Paths begin with '/'. Threads: safe.
+/// driver's. Symbolic links are followed as for a process that has it as its root, and never lead
+/// out of it. Paths begin with '/'. Threads: safe.
 class Root {
  public:
   /// @param path  "" = this program's own root; "/proc/1/root" = the host's, for a privileged

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace tangram::node::launcher {
+namespace tangram {
 
 /// Owns an open file and closes it at its end.
 class Descriptor {
@@ -34,4 +34,4 @@ class Descriptor {
   int fd_ = -1;
 };
 
-}  // namespace tangram::node::launcher
+}  // namespace tangram

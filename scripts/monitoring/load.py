@@ -41,7 +41,6 @@ class Load:
         self.random.shuffle(arrivals)
         for _ in range(ON_AGENT):
             self.arrive({"gpu-fraction": "0.25"}, [AGENT_NODE])
-        self.on_agent = [(*name, uid) for uid, name in self.bound.items()]
         began = time.monotonic()
         for i, annotations in enumerate(arrivals):
             self.arrive(annotations, self.nodes)
@@ -96,6 +95,8 @@ class Load:
             return False
         del self.outcomes[meta["uid"]]
         self.bound[meta["uid"]] = (meta["namespace"], meta["name"])
+        if kept[0] == AGENT_NODE:
+            self.on_agent.append((meta["namespace"], meta["name"], meta["uid"]))
         return True
 
     def await_watch(self, meta):

@@ -20,6 +20,7 @@ constexpr std::size_t kIndent = 2;
 std::string request_of(const ExplainedContainer& container) {
   const auto count = static_cast<std::size_t>(container.count);
   if (container.share == "whole") return counted(count, "card");
+  if (container.share == "replica") return counted(count, "replica") + " of " + container.resource;
   if (container.share == "fraction") return times(count, share_text(MilliGpu(container.milli)));
   std::string each = memory_text(Mebibytes(container.mem_mib));
   if (container.milli >= 0) each += ", " + share_text(MilliGpu(container.milli));
@@ -151,6 +152,7 @@ std::string card_reason(const ExplainedCard& card, const ExplainedCard::Verdict&
   const auto misfit = misfit_of(verdict.why);
   if (misfit == model::Misfit::kModel) return "is another model";
   if (misfit == model::Misfit::kCardId) return "is not named";
+  if (misfit == model::Misfit::kReplicas) return "is shared under another resource";
   if (misfit == model::Misfit::kUnavailable && !card.reason.empty()) return card.reason;
   if (misfit == model::Misfit::kIsolationUnsupported) {
     return unsupported(card, view.isolation);

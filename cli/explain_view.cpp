@@ -23,8 +23,8 @@ ExplainedContainer::Granted read_granted(json::Reader& in) {
 ExplainedContainer read_container(json::Reader& in) {
   ExplainedContainer container;
   json::read_members(in, "name", container.name, "count", container.count, "share", container.share,
-                     "memMiB", container.mem_mib, "milli", container.milli, "cards",
-                     json::each(container.cards, read_granted));
+                     "resource", container.resource, "memMiB", container.mem_mib, "milli",
+                     container.milli, "cards", json::each(container.cards, read_granted));
   return container;
 }
 

@@ -18,7 +18,8 @@ struct ExplainedFinding {
 struct ExplainedContainer {
   std::string name;
   std::int64_t count = 1;
-  std::string share;  ///< "whole", "fraction", "memory"
+  std::string share;     ///< "whole", "fraction", "memory", "replica"
+  std::string resource;  ///< of a replica
   std::int64_t mem_mib = 0;
   std::int64_t milli = -1;  ///< -1 = not given
   struct Granted {

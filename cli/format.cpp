@@ -31,6 +31,9 @@ std::string memory_text(Mebibytes memory) {
 std::string request_text(const model::ContainerRequest& request) {
   const auto count = static_cast<std::size_t>(request.count);
   if (request.share.form == model::ShareForm::kWhole) return counted(count, "card");
+  if (request.share.form == model::ShareForm::kReplica) {
+    return counted(count, "replica") + " of " + std::string(to_string(request.share.resource));
+  }
   return times(count, of_each_card(request.share));
 }
 

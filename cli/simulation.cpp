@@ -14,8 +14,8 @@ namespace {
 /// Assumes the choice on the node.
 Placed assume_on(const kube::Pod& pod, const cluster::PodPlan& plan, const policies::Choice& choice,
                  model::NodeState& node) {
-  const model::Allocation allocation = cluster::allocation_for(
-      pod, node.name, plan.demand, model::grants_of(plan.demand.gpu, node, choice.placement));
+  const model::Allocation allocation =
+      cluster::allocation_for(pod, node, plan.demand, choice.placement);
   model::apply_allocation(node, allocation, 1);
   return {allocation.node, allocation.isolation, allocation.containers};
 }

@@ -41,16 +41,20 @@ model::SignatureCheck whoever_signed(const model::SignatureCheck& check) {
 
 }  // namespace
 
-model::Allocation allocation_for(const kube::Pod& pod, std::string_view node,
+model::Allocation allocation_for(const kube::Pod& pod, const model::NodeState& node,
                                  const model::PodDemand& demand,
-                                 std::vector<model::ContainerGrant> containers) {
-  model::Allocation allocation = bare_allocation(pod, node);
-  if (demand.gpu.asks_gpu()) allocation.isolation = demand.gpu.isolation;
-  allocation.containers = std::move(containers);
-  if (allocation.containers.empty()) return allocation;
+                                 const model::Placement& placement) {
+  model::Allocation allocation = bare_allocation(pod, node.name);
+  if (!demand.gpu.asks_gpu()) return allocation;
+  allocation.isolation = mode_of(demand.gpu, node, placement);
+  allocation.containers = grants_of(demand.gpu, node, placement);
   allocation.labels = kept_labels(pod);
   allocation.max_burst = max_burst_of(demand.gpu);
   return allocation;
+}
+
+model::Allocation allocation_without_cards(const kube::Pod& pod, std::string_view node) {
+  return bare_allocation(pod, node);
 }
 
 Recorded recorded_allocation(const kube::Pod& pod, const model::SignatureCheck& check) {

@@ -3,6 +3,7 @@
 #include "kube/objects.hpp"
 #include "model/grant_reading.hpp"
 #include "model/node_state.hpp"
+#include "model/placement.hpp"
 
 #include <cstddef>
 #include <string>
@@ -19,9 +20,12 @@ inline constexpr std::size_t kMaxLabels = 1'000;
 
 /// What the pod will hold on the node with these cards. Says what its grant will say, so that
 /// the watch shows exactly what the ledger has.
-[[nodiscard]] model::Allocation allocation_for(const kube::Pod& pod, std::string_view node,
+[[nodiscard]] model::Allocation allocation_for(const kube::Pod& pod, const model::NodeState& node,
                                                const model::PodDemand& demand,
-                                               std::vector<model::ContainerGrant> containers);
+                                               const model::Placement& placement);
+/// The same for a pod that asks for no card.
+[[nodiscard]] model::Allocation allocation_without_cards(const kube::Pod& pod,
+                                                         std::string_view node);
 
 /// What a bound pod holds, by its own record.
 struct Recorded {

@@ -25,7 +25,8 @@ using model::NodeState;
 
 void write_request(Writer& out, const model::GpuRequest& request) {
   out.key("request").begin_object();
-  out.member("isolation", to_string(request.isolation));
+  out.member("isolation",
+             request.asks_replicas() ? "of the node" : std::string(to_string(request.isolation)));
   if (request.memory_limits != model::MemoryLimits::kNone) {
     out.member("memoryLimits", to_string(request.memory_limits));
   }
@@ -50,6 +51,9 @@ void write_request(Writer& out, const model::GpuRequest& request) {
       case model::ShareForm::kMemory:
         out.member("share", "memory").member("memMiB", container.share.memory.count());
         if (container.share.compute) out.member("milli", container.share.compute->count());
+        break;
+      case model::ShareForm::kReplica:
+        out.member("share", "replica").member("resource", to_string(container.share.resource));
         break;
     }
     out.end_object();

@@ -16,6 +16,7 @@ Wait wait_for(model::Misfit nearest) {
     case Misfit::kNoCards:
     case Misfit::kModel:
     case Misfit::kCardId:
+    case Misfit::kReplicas:
     case Misfit::kIsolationUnsupported:
     case Misfit::kMemoryLimits:
     case Misfit::kTooSmall:

@@ -154,6 +154,7 @@ struct Config {
   /// Requests of other systems that are translated; docs/migration.md.
   struct Foreign {
     bool nvidia = false;
+    bool nvidia_sharing = false;
     bool hami = false;
     bool gpushare = false;
     bool kai = false;

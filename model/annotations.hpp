@@ -31,6 +31,7 @@ inline constexpr char kFractionKey[] = "gpu-fraction";
 inline constexpr char kMemoryKey[] = "gpu-mem";
 inline constexpr char kComputeKey[] = "gpu-compute";
 inline constexpr char kCountKey[] = "gpu-count";
+inline constexpr char kReplicaKey[] = "gpu-replica";
 inline constexpr char kMemoryLimitKey[] = "gpu-mem-limit";
 inline constexpr char kComputeLimitKey[] = "gpu-compute-limit";
 inline constexpr char kModelKey[] = "gpu-model";
@@ -50,11 +51,13 @@ struct RequestAnnotation {
 };
 
 /// All of them, in the order in which messages and help list them.
-inline constexpr std::array<RequestAnnotation, 12> kRequestAnnotations{{
+inline constexpr std::array<RequestAnnotation, 13> kRequestAnnotations{{
     {kFractionKey, true, "SHARE", "That share of one card's memory and compute: 0.5"},
     {kMemoryKey, true, "QUANTITY", "Memory of one card: 8Gi"},
     {kComputeKey, true, "SHARE", "With --gpu-mem, the share of compute: 0.3; 0 = best effort"},
     {kCountKey, true, "NUMBER", "That many different cards of one node"},
+    {kReplicaKey, true, "RESOURCE",
+     "One replica of a card as its node's sharing configuration cuts it: gpu, gpu.shared"},
     {kMemoryLimitKey, true},
     {kComputeLimitKey, true},
     {kModelKey, false, "GLOBS", "Globs of card models: 'A100*,H100*', '!T4'"},

@@ -37,6 +37,21 @@ void write_isolation(json::Writer& out, IsolationSet modes) {
   out.end_array();
 }
 
+/// Without a sharing configuration pods that count cards get whole ones.
+Replicas usual_replicas(CardKind kind) {
+  return {.resource = kind == CardKind::kMig ? CardResource::kMig : CardResource::kGpu};
+}
+
+void write_replicas(json::Writer& out, const Replicas& replicas) {
+  out.key("replicas")
+      .begin_object()
+      .member("of", to_string(replicas.resource))
+      .member("count", replicas.count)
+      .member("isolation", to_string(replicas.isolation))
+      .member("oneEach", replicas.one_each)
+      .end_object();
+}
+
 void write_card(json::Writer& out, const Card& card) {
   out.begin_object()
       .member("id", card.id)
@@ -54,6 +69,7 @@ void write_card(json::Writer& out, const Card& card) {
   write_isolation(out, card.isolation);
   out.member("maxSharers", card.max_sharers).member("memoryLimits", to_string(card.memory_limits));
   if (card.compute_chunks > 0) out.member("computeChunks", card.compute_chunks);
+  if (card.replicas != usual_replicas(card.kind)) write_replicas(out, card.replicas);
   out.end_object();
 }
 
@@ -95,8 +111,32 @@ MemoryLimits usual_memory_limits(IsolationSet modes) {
   return modes.has(Isolation::kMps) ? MemoryLimits::kMps : MemoryLimits::kNone;
 }
 
+/// A resource or a mode that this program does not know could not be asked for, or not enforced.
+Replicas read_replicas(json::Reader& in) {
+  Replicas replicas;
+  const auto resource = [&](json::Reader& from) {
+    const auto known = parse_card_resource(from.string());
+    if (!known) from.fail("is no resource of cards; write gpu, gpu.shared, mig or mig.shared");
+    replicas.resource = known.value_or(replicas.resource);
+  };
+  const auto mode = [&](json::Reader& from) {
+    const auto known = parse_isolation(from.string());
+    if (!known) from.fail("is no isolation mode; write mps, time-slice or none");
+    replicas.isolation = known.value_or(replicas.isolation);
+  };
+  codec::object(in, {"of", "count", "isolation"}, "of", resource, "count",
+                codec::into(replicas.count, 1, Replicas::kMost), "isolation", mode, "oneEach",
+                replicas.one_each);
+  return replicas;
+}
+
 Card read_card(json::Reader& in) {
   Card card;
+  std::optional<Replicas> replicas;
+  const auto shared = [&](json::Reader& from) {
+    if (from.kind() == json::Kind::kNull) return from.skip();
+    replicas = read_replicas(from);
+  };
   std::optional<IsolationSet> isolation;
   std::optional<MemoryLimits> memory_limits;
   const auto kind = [&](json::Reader& from) { card.kind = read_kind(from); };
@@ -120,7 +160,9 @@ Card read_card(json::Reader& in) {
       codec::into(card.numa_node, -1, kMaxNumaNode), "pci",
       codec::optional_card_id_into(card.pci_bus), "parent",
       codec::optional_card_id_into(card.parent), "links", links, "isolation", modes, "memoryLimits",
-      limits, "computeChunks", codec::into(card.compute_chunks, 0, kMaxComputeChunks));
+      limits, "computeChunks", codec::into(card.compute_chunks, 0, kMaxComputeChunks), "replicas",
+      shared);
+  card.replicas = replicas.value_or(usual_replicas(card.kind));
   card.isolation = isolation.value_or(usual_isolation(card.kind));
   card.memory_limits = memory_limits.value_or(usual_memory_limits(card.isolation));
   if (card.compute_chunks > 0) {

@@ -1,5 +1,6 @@
 #include "model/fit.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace tangram::model {
@@ -17,6 +18,8 @@ constexpr std::array<MisfitFacts, kMisfits> kFacts{{
     {Misfit::kNoCards, "node has fewer GPU cards than the pod asks for", false},
     {Misfit::kModel, "node has too few GPU cards of the requested model", false},
     {Misfit::kCardId, "node has too few of the GPU cards that the pod names", false},
+    {Misfit::kReplicas, "node shares its GPU cards under another resource than the pod asks for",
+     false},
     {Misfit::kUnavailable, "matching GPU cards are unhealthy or cordoned", false},
     {Misfit::kIsolationUnsupported, "GPU cards do not support the requested isolation", false},
     {Misfit::kMemoryLimits, "GPU cards do not enforce memory limits by the required means", false},
@@ -40,19 +43,30 @@ std::optional<Misfit> name_misfit(const GpuRequest& request, const Card& card) {
   return std::nullopt;
 }
 
+/// Does the node's sharing configuration give the pod replicas of the card?
+bool gives_replicas(const GpuRequest& request, const CardTraits& card) {
+  if (!request.asks_replicas()) return true;
+  return std::ranges::all_of(request.containers, [&](const ContainerRequest& container) {
+    const bool too_many = card.replicas.one_each && card.replicas.count > 1 && container.count > 1;
+    return container.share.resource == card.replicas.resource && !too_many;
+  });
+}
+
 std::optional<Misfit> traits_misfit(const GpuRequest& request, const Slice& slice,
                                     const CardTraits& card, const CardUse& use) {
+  if (!gives_replicas(request, card)) return Misfit::kReplicas;
   if (!card.available()) return Misfit::kUnavailable;
+  const Isolation mode = mode_on(request, card);
   // A card that one container has to itself needs nothing that keeps sharers apart.
   if (!slice.whole) {
-    if (!card.isolation.has(request.isolation)) return Misfit::kIsolationUnsupported;
-    if (in_mode(card.memory_limits, request.isolation) < request.memory_limits) {
+    if (!card.isolation.has(mode)) return Misfit::kIsolationUnsupported;
+    if (in_mode(card.memory_limits, mode) < request.memory_limits) {
       return Misfit::kMemoryLimits;
     }
-    const bool in_chunks = card.compute_chunks > 0 && request.isolation == Isolation::kMps;
+    const bool in_chunks = card.compute_chunks > 0 && mode == Isolation::kMps;
     if (in_chunks && slice.compute == MilliGpu()) return Misfit::kTooSmall;
   }
-  return room_misfit(slice, request.isolation, card, use);
+  return room_misfit(slice, mode, card, use);
 }
 
 /// The furthest that enough of the node's cards get: a card that fails late counts for every

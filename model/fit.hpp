@@ -17,6 +17,7 @@ enum class Misfit {
   kNoCards,
   kModel,
   kCardId,
+  kReplicas,
   kUnavailable,
   kIsolationUnsupported,
   kMemoryLimits,
@@ -28,12 +29,17 @@ enum class Misfit {
   kTogether,
   kNotTried,  ///< not known: a budget of searches was spent, see SearchBudget
 };
-inline constexpr std::size_t kMisfits = 14;
+inline constexpr std::size_t kMisfits = 15;
 
 /// The sentence a user reads; no numbers.
 [[nodiscard]] std::string_view reason(Misfit misfit);
 /// False: evicting pods from the node would not help.
 [[nodiscard]] bool resolvable(Misfit misfit);
+
+/// The mode that a share of the card runs in: replicas by the card, others by the request.
+[[nodiscard]] inline Isolation mode_on(const GpuRequest& request, const CardTraits& card) {
+  return request.asks_replicas() ? card.replicas.isolation : request.isolation;
+}
 
 /// The one rule of what goes onto a card now. Nothing = fits.
 [[nodiscard]] std::optional<Misfit> card_misfit(const GpuRequest& request, const Slice& slice,

@@ -166,7 +166,8 @@ class Search {
     for (const Option& option : options_[index]) {
       ++steps_;
       const CardUse& use = use_[option.card];
-      if (room_misfit(option.slice, request_.isolation, node_.traits()[option.card], use)) continue;
+      const CardTraits& card = node_.traits()[option.card];
+      if (room_misfit(option.slice, mode_on(request_, card), card, use)) continue;
       fitting.push_back({&option, preference_(option.slice, option.card, use)});
     }
     std::sort(fitting.begin(), fitting.end(), more_preferred);
@@ -182,11 +183,12 @@ class Search {
       if (++steps_ > kMaxSearchSteps) return false;
       if (is_twin_of_a_failed_one(fitting, from, i)) continue;
       const auto& [card, slice] = *fitting[i].option;
-      charge(use_[card], slice, request_.isolation);
+      const Isolation mode = mode_on(request_, node_.traits()[card]);
+      charge(use_[card], slice, mode);
       mine.push_back(card);
       if (choose(depth, index, fitting, i + 1)) return true;
       mine.pop_back();
-      charge(use_[card], slice, request_.isolation, -1);
+      charge(use_[card], slice, mode, -1);
     }
     return false;
   }
@@ -290,9 +292,18 @@ std::vector<CardUse> use_after(const GpuRequest& request, const NodeState& node,
   std::vector<CardUse> use = node.use;
   for_each_pick(request, node, placement,
                 [&](const ContainerRequest& /*container*/, const Slice& slice, std::uint32_t card) {
-                  charge(use[card], slice, request.isolation);
+                  charge(use[card], slice, mode_on(request, node.traits()[card]));
                 });
   return use;
+}
+
+Isolation mode_of(const GpuRequest& request, const NodeState& node, const Placement& placement) {
+  std::optional<Isolation> mode;
+  for_each_pick(request, node, placement,
+                [&](const ContainerRequest& /*container*/, const Slice& slice, std::uint32_t card) {
+                  if (!slice.whole && !mode) mode = mode_on(request, node.traits()[card]);
+                });
+  return mode.value_or(request.isolation);
 }
 
 std::vector<ContainerGrant> grants_of(const GpuRequest& request, const NodeState& node,
@@ -303,7 +314,7 @@ std::vector<ContainerGrant> grants_of(const GpuRequest& request, const NodeState
                   if (grants.empty() || grants.back().container != container.container) {
                     grants.push_back({.container = container.container, .cards = {}});
                   }
-                  const MemoryLimits of_card = node.traits()[card].memory_limits;
+                  const CardTraits& traits = node.traits()[card];
                   grants.back().cards.push_back(
                       {.uuid = node.cards()[card].id,
                        .memory = slice.memory,
@@ -311,8 +322,9 @@ std::vector<ContainerGrant> grants_of(const GpuRequest& request, const NodeState
                        .memory_limit = slice.memory_limit,
                        .compute_limit = slice.compute_limit,
                        .whole = slice.whole,
-                       .memory_limits = slice.whole ? MemoryLimits::kNone
-                                                    : in_mode(of_card, request.isolation)});
+                       .memory_limits =
+                           slice.whole ? MemoryLimits::kNone
+                                       : in_mode(traits.memory_limits, mode_on(request, traits))});
                 });
   return grants;
 }

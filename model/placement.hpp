@@ -82,6 +82,11 @@ void for_each_pick(const GpuRequest& request, const NodeState& node, const Place
 [[nodiscard]] std::vector<CardUse> use_after(const GpuRequest& request, const NodeState& node,
                                              const Placement& placement);
 
+/// The mode that the pod's shares run in there. Cards of a node that share in different modes have
+/// different rules, which the ledger checks.
+[[nodiscard]] Isolation mode_of(const GpuRequest& request, const NodeState& node,
+                                const Placement& placement);
+
 /// The record of a placement, per container.
 [[nodiscard]] std::vector<ContainerGrant> grants_of(const GpuRequest& request,
                                                     const NodeState& node,

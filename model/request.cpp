@@ -122,9 +122,15 @@ std::string share_text(MilliGpu share) {
 }
 
 Slice slice_of(const Share& share, const CardTraits& card) {
-  if (share.form == ShareForm::kWhole) return whole_card(card);
+  const bool replica = share.form == ShareForm::kReplica;
+  if (share.form == ShareForm::kWhole || (replica && card.replicas.count == 1)) {
+    return whole_card(card);
+  }
   Slice slice;
-  if (share.form == ShareForm::kFraction) {
+  if (replica) {
+    slice.memory = Mebibytes(card.memory.count() / card.replicas.count);
+    slice.compute = MilliGpu(card.compute.count() / card.replicas.count);
+  } else if (share.form == ShareForm::kFraction) {
     slice.memory = Mebibytes(share.fraction.count() * card.memory.count() / kWholeGpu.count());
     slice.compute = share.fraction;
     slice.whole = share.fraction == kWholeGpu;
@@ -139,7 +145,8 @@ Slice slice_of(const Share& share, const CardTraits& card) {
       best_effort ? card.compute : limit_of(share.compute_limit, slice.compute, card.compute);
   slice.memory_limit = within_burst(slice.memory_limit, slice.memory, share.max_burst);
   slice.compute_limit = within_burst(slice.compute_limit, slice.compute, share.max_burst);
-  if (card.compute_chunks > 0 && share.by_mps && !slice.whole) {
+  const bool by_mps = replica ? card.replicas.isolation == Isolation::kMps : share.by_mps;
+  if (card.compute_chunks > 0 && by_mps && !slice.whole) {
     slice.compute =
         booked_for(chunks_within(slice.compute, card.compute_chunks), card.compute_chunks);
     slice.compute_limit = slice.compute;

@@ -23,20 +23,23 @@ enum class ShareForm {
   kWhole,     ///< the card, alone: gpu-count without a share
   kFraction,  ///< gpu-fraction: that share of memory and compute
   kMemory,    ///< gpu-mem, with or without gpu-compute
+  kReplica,   ///< gpu-replica: as much as the node's sharing configuration makes of a card
 };
 
 /// What a container asks of each card it gets. Which memory and compute that
 /// is depends on the card: see slice_of().
 struct Share {
   ShareForm form = ShareForm::kWhole;
-  MilliGpu fraction;                ///< kFraction: 1..1000
-  Mebibytes memory;                 ///< kMemory: >= 1
+  MilliGpu fraction;                           ///< kFraction: 1..1000
+  Mebibytes memory;                            ///< kMemory: >= 1
+  CardResource resource = CardResource::kGpu;  ///< kReplica
   std::optional<MilliGpu> compute;  ///< kMemory: 0..1000; nothing = in proportion to the memory
   std::optional<Mebibytes> memory_limit;  ///< burst limit, >= the share; nothing = the share
   std::optional<MilliGpu> compute_limit;  ///< burst limit, >= the share; nothing = the share
   int max_burst = 0;                      ///< of RequestRules
   bool by_mps = false;                    ///< the pod's isolation is mps
 
+  /// Whatever the card; a replica may be a whole card, too.
   [[nodiscard]] bool whole() const {
     return form == ShareForm::kWhole || (form == ShareForm::kFraction && fraction == kWholeGpu);
   }
@@ -62,6 +65,10 @@ struct GpuRequest {
   MemoryLimits memory_limits = MemoryLimits::kNone;  ///< the weakest means that shares accept
 
   [[nodiscard]] bool asks_gpu() const { return !containers.empty(); }
+  /// All containers ask for replicas, or none does.
+  [[nodiscard]] bool asks_replicas() const {
+    return asks_gpu() && containers.front().share.form == ShareForm::kReplica;
+  }
   friend bool operator==(const GpuRequest&, const GpuRequest&) = default;
 };
 
@@ -133,6 +140,7 @@ struct Slice {
 ///
 ///     fraction f:  memory = floor(f * card memory / 1000), compute = f
 ///     memory m:    memory = m, compute = as asked, else floor(1000 * m / card memory)
+///     replica:     1 of n equal shares, both rounded down; the card itself where n is 1
 ///     whole:       all of both
 ///
 /// A limit that is not written is the share itself, except for best effort (compute 0), which is

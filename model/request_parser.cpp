@@ -212,7 +212,7 @@ void read_preferences(const WrittenByKey& pod, GpuRequest& request, Mistakes& mi
 
 /// A container can speak to one MPS daemon only, and each card has its own.
 void refuse_several_shares_by_mps(const GpuRequest& request, Mistakes& mistakes) {
-  if (request.isolation != Isolation::kMps) return;
+  if (request.isolation != Isolation::kMps || request.asks_replicas()) return;
   for (const ContainerRequest& container : request.containers) {
     if (container.count == 1 || container.share.whole()) continue;
     mistakes.add(
@@ -220,6 +220,24 @@ void refuse_several_shares_by_mps(const GpuRequest& request, Mistakes& mistakes)
         std::to_string(container.count) +
         " cards, and mps can hold a container to a share of one card only; write "
         "tangram.dev/gpu-isolation: time-slice, or tangram.dev/gpu-count alone for whole cards");
+  }
+}
+
+/// A pod has one isolation mode, and that of replicas is the node's.
+void refuse_mixed_replicas(const GpuRequest& request, const WrittenByKey& pod, Mistakes& mistakes) {
+  const auto replicas =
+      std::ranges::count(request.containers, ShareForm::kReplica,
+                         [](const ContainerRequest& container) { return container.share.form; });
+  if (replicas == 0) return;
+  if (static_cast<std::size_t>(replicas) < request.containers.size()) {
+    mistakes.add(
+        "one container asks for a replica (tangram.dev/gpu-replica) and another for a share; write "
+        "the same annotation for all of them");
+  }
+  if (const Written* const mode = find(pod, kIsolationKey); mode != nullptr) {
+    mistakes.add(mode->name +
+                 ": the node's sharing configuration says how replicas are kept apart; remove it, "
+                 "or write tangram.dev/gpu-fraction instead of tangram.dev/gpu-replica");
   }
 }
 
@@ -274,6 +292,7 @@ Result<GpuRequest> parse_request(const Annotations& annotations,
     request.containers.push_back(parse_share(infos[i].name, containers.texts(i), rules, mistakes));
   }
   read_preferences(texts.pod, request, mistakes);
+  refuse_mixed_replicas(request, texts.pod, mistakes);
   for (ContainerRequest& each : request.containers) {
     each.share.by_mps = request.isolation == Isolation::kMps;
   }

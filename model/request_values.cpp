@@ -150,6 +150,11 @@ Result<Mebibytes> parse_memory(std::string_view text) {
   return wrong(text, too_little_hint(text));
 }
 
+Result<CardResource> parse_resource(std::string_view text) {
+  if (const auto resource = parse_card_resource(text)) return *resource;
+  return wrong(text, "is no resource of GPU cards; write gpu, gpu.shared, mig or mig.shared");
+}
+
 Result<int> parse_count(std::string_view text) {
   const auto count = parse_number<int>(text);
   if (!count || *count < 1 || *count > kMaxCardsPerContainer) {

@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "base/units.hpp"
+#include "model/replicas.hpp"
 
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ Result<Mebibytes> parse_memory(std::string_view text);
 
 /// "2": 1..kMaxCardsPerContainer.
 Result<int> parse_count(std::string_view text);
+
+/// "gpu.shared": a name of kCardResourceNames.
+Result<CardResource> parse_resource(std::string_view text);
 
 /// "A100*,!T4" -> {"A100*", "!T4"}: trimmed, without empty items.
 Result<std::vector<std::string>> parse_models(std::string_view text);

@@ -33,8 +33,13 @@ std::optional<MilliGpu> written_compute(const Share& share) {
   return share.form == ShareForm::kFraction ? std::optional(share.fraction) : share.compute;
 }
 
+/// A replica is what the card was cut into when the pod was bound, and stays that.
+bool can_resize(const Share& share, const GrantedCard& part, const Card* card) {
+  return share.form != ShareForm::kReplica && !is_whole(part, card);
+}
+
 bool asks_other(const Share& share, const GrantedCard& part, const Card* card) {
-  if (is_whole(part, card)) return false;
+  if (!can_resize(share, part, card)) return false;
   if (card == nullptr) {
     const MilliGpu compute = written_compute(share).value_or(part.compute);
     // It may have been rounded down to chunks of the card.
@@ -70,7 +75,8 @@ bool same_shape(const GpuRequest& request, const std::vector<ContainerGrant>& gr
                               return asked.container == has.container &&
                                      static_cast<std::size_t>(asked.count) == has.cards.size() &&
                                      std::ranges::all_of(has.cards, [&](const GrantedCard& part) {
-                                       return asked.share.whole() == is_whole(part, nullptr);
+                                       return asked.share.form == ShareForm::kReplica ||
+                                              asked.share.whole() == is_whole(part, nullptr);
                                      });
                             });
 }
@@ -90,7 +96,7 @@ std::vector<ContainerGrant> resized(const GpuRequest& request, const Allocation&
   std::vector<ContainerGrant> next = repeated(allocation, node);
   for_each_part(request, next, [&](const ContainerRequest& asked, GrantedCard& part) {
     const Card* const card = card_of(&node, part);
-    if (card == nullptr || is_whole(part, card)) return;
+    if (card == nullptr || !can_resize(asked.share, part, card)) return;
     const Slice slice = slice_of(asked.share, *card);
     part.set_amounts({slice.memory, slice.compute, slice.memory_limit, slice.compute_limit});
   });

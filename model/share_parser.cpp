@@ -48,6 +48,7 @@ class ShareParser {
     Share share;
     share.max_burst = rules_.max_burst;
     one_form_only();
+    replicas_have_no_amounts();
     compute_needs_memory();
     limits_need_a_share();
     if (has(kFractionKey)) {
@@ -57,6 +58,10 @@ class ShareParser {
     if (has(kMemoryKey)) {
       share.form = ShareForm::kMemory;
       share.memory = read(kMemoryKey, values::parse_memory).value_or(Mebibytes{});
+    }
+    if (has(kReplicaKey)) {
+      share.form = ShareForm::kReplica;
+      share.resource = read(kReplicaKey, values::parse_resource).value_or(CardResource::kGpu);
     }
     share.compute = read_ratio(kComputeKey, MilliGpu(0), kWholeCompute);
     share.memory_limit = read(kMemoryLimitKey, values::parse_memory);
@@ -74,8 +79,20 @@ class ShareParser {
                              " both say how much memory; write only one of them");
   }
 
+  void replicas_have_no_amounts() {
+    if (!has(kReplicaKey)) return;
+    for (const std::string_view key :
+         {kFractionKey, kMemoryKey, kComputeKey, kMemoryLimitKey, kComputeLimitKey}) {
+      if (!has(key)) continue;
+      refuse(key,
+             "and " + find(texts_, kReplicaKey)->name +
+                 ", whose amount the node's sharing configuration says, cannot stand together; "
+                 "write only one of them");
+    }
+  }
+
   void compute_needs_memory() {
-    if (!has(kComputeKey) || has(kMemoryKey)) return;
+    if (!has(kComputeKey) || has(kMemoryKey) || has(kReplicaKey)) return;
     refuse(kComputeKey,
            has(kFractionKey)
                ? "has no meaning beside tangram.dev/gpu-fraction, which is a share of compute too; "
@@ -85,7 +102,7 @@ class ShareParser {
   }
 
   void limits_need_a_share() {
-    if (has(kFractionKey) || has(kMemoryKey)) return;
+    if (has(kFractionKey) || has(kMemoryKey) || has(kReplicaKey)) return;
     for (const std::string_view key : {kMemoryLimitKey, kComputeLimitKey}) {
       if (!has(key)) continue;
       refuse(key, has(kCountKey) ? "has no meaning for whole cards; remove it, or write "

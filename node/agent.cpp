@@ -59,10 +59,11 @@ CardWatcherOptions watcher_options(const Settings& settings, std::vector<model::
   return options;
 }
 
-RecordSettings record_settings(const Settings& settings) {
+RecordSettings record_settings(const Settings& settings, std::optional<CardSharing> sharing) {
   RecordSettings record;
   record.aggregates = settings.aggregates;
   if (!settings.own_cards.empty()) record.own_cards = parse_card_names(settings.own_cards);
+  record.sharing = std::move(sharing);
   return record;
 }
 
@@ -90,13 +91,19 @@ struct Agent::Impl {
     std::vector<model::Card> cards;
     model::ResizeAnswers resizes;
   };
-  Impl(Settings given, Parts outside, Journal opened, GrantKeysPtr keys, NamePath path,
-       Previous previous)
+  /// What may go wrong is opened before.
+  struct Opened {
+    Journal journal;
+    GrantKeysPtr keys;
+    std::optional<CardSharing> sharing;
+    NamePath path;
+  };
+  Impl(Settings given, Parts outside, Opened opened, Previous previous)
       : settings(std::move(given)),
         parts(std::move(outside)),
-        name_path(path),
-        journal(std::move(opened)),
-        grant_keys(std::move(keys)),
+        name_path(opened.path),
+        journal(std::move(opened.journal)),
+        grant_keys(std::move(opened.keys)),
         events(parts.api, parts.reporter, parts.clock),
         source(open_cards(settings)),
         watcher(*source, watcher_options(settings, std::move(previous.cards)), parts.clock,
@@ -124,7 +131,7 @@ struct Agent::Impl {
         starter(starter_parts(),
                 {.node = settings.node,
                  .boot = boot,
-                 .name_path = path,
+                 .name_path = name_path,
                  .runtime = settings.vendor->facts().runtime,
                  // Cards of a file cannot be seen anyway.
                  .cards_by_runtime = settings.cards_by_runtime || !settings.card_file.empty()}),
@@ -139,7 +146,9 @@ struct Agent::Impl {
                        .with_process = [this] { return processes.pods(); }}),
         other_drivers(settings.node,
                       {.api = parts.api, .changed = [this] { publisher.changed(); }}),
-        publisher({.node = settings.node, .record = record_settings(settings)}, publisher_parts()),
+        publisher(
+            {.node = settings.node, .record = record_settings(settings, std::move(opened.sharing))},
+            publisher_parts()),
         metrics([this] { return readings(); }) {
     open_runtime();
     library_checker.emplace(library_parts());
@@ -529,6 +538,12 @@ Result<std::unique_ptr<Agent>> Agent::create(Settings settings, Parts parts) {
   auto journal = Journal::open(settings.state_dir + "/allocations");
   if (!journal) return journal.error();
   auto keys = open_grant_keys(settings);
+  auto sharing = settings.vendor->card_sharing();
+  if (!sharing) return sharing.error();
+  // Each replica of a card needs a slot.
+  if (*sharing) {
+    settings.sharers_per_card = std::max(settings.sharers_per_card, (*sharing)->most_replicas);
+  }
   Impl::Previous previous;
   const auto node = read_own_node(parts.api, settings.node, kReadNodeLimit);
   if (node) {
@@ -544,8 +559,12 @@ Result<std::unique_ptr<Agent>> Agent::create(Settings settings, Parts parts) {
   if (!path) return path.error();
   spdlog::info("containers get their CDI device by {}", to_string(*path));
   auto agent = std::unique_ptr<Agent>(
-      new Agent(std::make_unique<Impl>(std::move(settings), std::move(parts), std::move(*journal),
-                                       std::move(keys), *path, std::move(previous))));
+      new Agent(std::make_unique<Impl>(std::move(settings), std::move(parts),
+                                       Impl::Opened{.journal = std::move(*journal),
+                                                    .keys = std::move(keys),
+                                                    .sharing = std::move(*sharing),
+                                                    .path = *path},
+                                       std::move(previous))));
   if (auto opened = agent->impl_->open_metrics(); !opened) return opened.error();
   agent->impl_->start();
   return agent;

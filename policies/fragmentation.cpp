@@ -58,7 +58,7 @@ class Chooser {
     const bool as_now = use == node_.use[card];
     const std::int64_t before = as_now ? before_ : now.weighted_if(card, use, node_.free_cpu());
     const std::int64_t score =
-        score_of(now.weighted_if(card, with(slice, use), cpu_after_), before);
+        score_of(now.weighted_if(card, with(slice, card, use), cpu_after_), before);
     last_ = {.card = card, .use = use, .slice = slice, .score = score};
     return score;
   }
@@ -81,8 +81,9 @@ class Chooser {
     return gradient_score(after - before, measure_.pods());
   }
 
-  [[nodiscard]] model::CardUse with(const model::Slice& slice, model::CardUse use) const {
-    model::charge(use, slice, demand_.gpu.isolation);
+  [[nodiscard]] model::CardUse with(const model::Slice& slice, std::uint32_t card,
+                                    model::CardUse use) const {
+    model::charge(use, slice, mode_on(demand_.gpu, node_.traits()[card]));
     return use;
   }
 

@@ -115,7 +115,8 @@ bool NodeFragmentation::takes(std::size_t piece, const FragmentationMeasure::Kin
                               std::uint32_t card, const model::CardUse& use) const {
   const PieceOnCard& here = on_card_[sort_of_[card] * measure_.pieces_.size() + piece];
   return here.possible &&
-         !room_misfit(here.slice, kind.request.isolation, cards_[card], use).has_value();
+         !room_misfit(here.slice, mode_on(kind.request, cards_[card]), cards_[card], use)
+              .has_value();
 }
 
 void NodeFragmentation::tally(std::uint32_t card, const model::CardUse& use) {

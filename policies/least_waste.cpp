@@ -48,8 +48,8 @@ std::int64_t imbalance(const model::CardTraits& card, const model::CardUse& use,
 /// What of a card is lost by what is put there, of one pod.
 class CardWaste {
  public:
-  CardWaste(const Prices& prices, const WasteWeights& weights, model::Isolation mode)
-      : prices_(prices), weights_(weights), mode_(mode) {}
+  CardWaste(const Prices& prices, const WasteWeights& weights, const model::GpuRequest& request)
+      : prices_(prices), weights_(weights), request_(request) {}
 
   std::int64_t operator()(const model::CardTraits& card, const model::CardUse& before,
                           const model::Slice& slice) {
@@ -60,7 +60,7 @@ class CardWaste {
       memory_ = card.memory;
     }
     model::CardUse after = before;
-    model::charge(after, slice, mode_);
+    model::charge(after, slice, mode_on(request_, card));
     const FreeShares free = free_shares(card, before);
     const FreeShares left = free_shares(card, after);
     const std::int64_t room = room_of(card, before, free);
@@ -77,7 +77,7 @@ class CardWaste {
  private:
   const Prices& prices_;
   const WasteWeights& weights_;
-  const model::Isolation mode_;
+  const model::GpuRequest& request_;
   Mebibytes memory_{-1};
   const Prices::CardRests* rests_ = nullptr;  ///< of cards with memory_
 };
@@ -94,7 +94,7 @@ std::optional<Choice> LeastWaste::do_choose(const model::PodDemand& demand,
                                             const model::NodeState& node,
                                             model::SearchBudget& budget) const {
   const NearbyCards nearby(demand.gpu, node);
-  CardWaste card_waste(*prices_, weights_, demand.gpu.isolation);
+  CardWaste card_waste(*prices_, weights_, demand.gpu);
   auto preference = [&](const model::Slice& slice, std::uint32_t card, const model::CardUse& use) {
     return nearby.preference(card) - card_waste(node.traits()[card], use, slice);
   };

@@ -26,6 +26,7 @@ std::size_t ShapeHash::operator()(const model::PodDemand& shape) const {
   for (const model::ContainerRequest& container : shape.gpu.containers) {
     boost::hash_combine(seed, container.count);
     boost::hash_combine(seed, static_cast<int>(container.share.form));
+    boost::hash_combine(seed, static_cast<int>(container.share.resource));
     boost::hash_combine(seed, container.share.fraction.count());
     boost::hash_combine(seed, container.share.memory.count());
     boost::hash_combine(seed, container.share.compute.value_or(MilliGpu(-1)).count());

@@ -94,7 +94,9 @@ Group grow(const Candidates& all, std::size_t seed, std::size_t count) {
 NearbyCards::NearbyCards(const model::GpuRequest& request, const model::NodeState& node) {
   if (request.containers.size() != 1) return;
   const model::ContainerRequest& container = request.containers.front();
-  if (container.share.form != model::ShareForm::kWhole || !knows_topology(node)) return;
+  const bool whole = container.share.form == model::ShareForm::kWhole ||
+                     container.share.form == model::ShareForm::kReplica;  // perhaps
+  if (!whole || !knows_topology(node)) return;
   const Candidates all(request, node);
   const auto count = static_cast<std::size_t>(container.count);
   if (all.size() <= count) return;

@@ -67,10 +67,8 @@ class Bench {
       const model::NodeState& node = *ledger.snapshot()->find(node_name);
       const auto choice = plan.policy->choose(plan.demand, node);
       if (!choice) return fail(Errc::kStale, "no room");
-      return ledger.assume(
-          cluster::allocation_for(args.pod, node_name, plan.demand,
-                                  model::grants_of(plan.demand.gpu, node, choice->placement)),
-          std::chrono::seconds(70));
+      return ledger.assume(cluster::allocation_for(args.pod, node, plan.demand, choice->placement),
+                           std::chrono::seconds(70));
     });
   }
   [[nodiscard]] Result<cluster::PodPlan> plan(const FilterArgs& args) const {

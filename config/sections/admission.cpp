@@ -54,6 +54,12 @@ constexpr Setting kForeignSettings[]{
      "nvidia.com/gpu: N and nvidia.com/mig-PROFILE: N, as whole cards. true where NVIDIA's device "
      "plugin serves no node any more.",
      yes_or_no<&Foreign::nvidia>()},
+    {"nvidia_sharing",
+     "nvidia.com/gpu: N, nvidia.com/gpu.shared: N and the same of MIG profiles, as N replicas of "
+     "different cards, by the sharing configuration of each node (--sharing-configs of the agent). "
+     "A node without one gives whole cards. Replicas count in no quota of aggregates. Implies "
+     "nvidia.",
+     yes_or_no<&Foreign::nvidia_sharing>()},
     {"hami",
      "nvidia.com/gpumem, gpumem-percentage and gpucores, HAMi's annotations, and nvidia.com/gpu of "
      "pods that have one of those or name the scheduler hami-scheduler. Take HAMi's own webhook "

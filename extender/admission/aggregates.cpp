@@ -16,6 +16,8 @@ Aggregates aggregates_of(const model::ContainerRequest& request) {
       of_one.milli = share.compute.value_or(MilliGpu{}).count();
       of_one.mebibytes = share.memory.count();
       break;
+    case model::ShareForm::kReplica:
+      break;  // as much as each node says
   }
   return {of_one.milli * request.count, of_one.mebibytes * request.count};
 }

@@ -85,6 +85,9 @@ void check_aggregate(const kube::ContainerManifest& container, std::string_view 
 
 /// What to write so that the request counts in the resource.
 std::string counting_form(std::string_view resource, const model::Share& share) {
+  if (share.form == model::ShareForm::kReplica) {
+    return R"(write tangram.dev/gpu-mem: "8Gi" and tangram.dev/gpu-compute: "0.3" instead)";
+  }
   if (resource == model::kMemoryResource) return R"(write tangram.dev/gpu-mem: "8Gi" instead)";
   return share.compute ? R"(write a tangram.dev/gpu-compute above 0, such as "0.3")"
                        : R"(write tangram.dev/gpu-compute: "0.3" too)";
@@ -93,6 +96,7 @@ std::string counting_form(std::string_view resource, const model::Share& share) 
 std::string form_of(const model::Share& share) {
   if (share.form == model::ShareForm::kWhole) return "tangram.dev/gpu-count alone";
   if (share.form == model::ShareForm::kFraction) return "tangram.dev/gpu-fraction";
+  if (share.form == model::ShareForm::kReplica) return "tangram.dev/gpu-replica";
   return share.compute ? R"(tangram.dev/gpu-compute "0")" : "tangram.dev/gpu-mem alone";
 }
 

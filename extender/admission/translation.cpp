@@ -92,6 +92,7 @@ void keep_to_the_burst(Reading& reading, int max_burst) {
 void slice_time_of_several_cards(Reading& reading) {
   for (const TranslatedRequest& request : reading.requests) {
     if (request.count == 1 || request.shares.empty()) continue;
+    if (request.shares.contains(model::kReplicaKey)) continue;  // the node's matter
     reading.preferences[model::kIsolationKey] = {
         std::string(to_string(model::Isolation::kTimeSlice)), request.source, true};
     reading.warn(request.source + " is a part of each of " + std::to_string(request.count) +

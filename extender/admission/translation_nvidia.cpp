@@ -14,6 +14,8 @@ namespace {
 constexpr std::string_view kGpu = "nvidia.com/gpu";
 constexpr std::string_view kMig = "nvidia.com/mig-";
 constexpr std::string_view kShared = ".shared";  // NVIDIA's plugin names replicas so
+constexpr std::string_view kGpuReplica = "gpu";  // of model::kCardResourceNames
+constexpr std::string_view kMigReplica = "mig";
 constexpr std::int64_t kMostCards = model::kMaxCardsPerContainer;
 
 // ---- Containers.
@@ -44,8 +46,10 @@ class NvidiaReader {
       : pod_(pod),
         reading_(reading),
         hami_(systems.hami && uses_hami(pod)),
-        mig_(systems.nvidia),
-        cards_(systems.nvidia || hami_ || (systems.kai && pod.scheduler_name == kKaiScheduler)) {}
+        replicas_(systems.nvidia_sharing && !hami_),
+        mig_(systems.nvidia || replicas_),
+        cards_(systems.nvidia || replicas_ || hami_ ||
+               (systems.kai && pod.scheduler_name == kKaiScheduler)) {}
 
   void read() {
     const std::size_t asks_before = reading_.requests.size();
@@ -64,6 +68,7 @@ class NvidiaReader {
 
   void read_cards(const kube::ContainerManifest& container) {
     if (!cards_) return;
+    if (replicas_) return read_replicas(container);
     refuse_replicas(container);
     const std::string_view part = hami_amount(container);
     const bool gpus = container.quantity(kGpu) != nullptr;
@@ -93,6 +98,39 @@ class NvidiaReader {
     reading_.requests.push_back(std::move(request));
   }
 
+  /// nvidia.com/gpu and nvidia.com/gpu.shared, where nodes have a sharing configuration.
+  void read_replicas(const kube::ContainerManifest& container) {
+    for (const std::string_view ending : {std::string_view(), kShared}) {
+      const std::string name = std::string(kGpu).append(ending);
+      if (container.quantity(name) == nullptr) continue;
+      reading_.resources.insert(name);
+      const auto count = amount(container, name, 0, kMostCards, reading_);
+      if (count && *count > 0) add_replica(container, name, *count, kGpuReplica, "");
+    }
+  }
+
+  /// @param sort  of cards, as a glob of models; "" = what the node counts so
+  void add_replica(const kube::ContainerManifest& container, const std::string& name,
+                   std::int64_t count, std::string_view replica, const std::string& sort) {
+    const std::string source = resource_text(container, name);
+    if (!can_hold_cards(container, source, reading_)) return;
+    const std::string_view ending = name.ends_with(kShared) ? kShared : std::string_view();
+    wanted_[sort] = source;
+    add({.container = &container,
+         .source = source,
+         .count = count,
+         .shares = {{model::kReplicaKey, std::string(replica).append(ending)}}});
+  }
+
+  /// A container has one request.
+  void add(TranslatedRequest request) {
+    if (!reading_.requests.empty() && reading_.requests.back().container == request.container) {
+      return reading_.refuse(request.source + " and " + reading_.requests.back().source +
+                             " are for one container; write only one of them");
+    }
+    reading_.requests.push_back(std::move(request));
+  }
+
   /// A replica of a time-sliced card is some unknown share of it.
   void refuse_replicas(const kube::ContainerManifest& container) {
     const std::string name = std::string(kGpu) + std::string(kShared);
@@ -100,7 +138,8 @@ class NvidiaReader {
     reading_.refuse(
         resource_text(container, name) +
         " does not set an amount of a card; write tangram.dev/gpu-fraction or tangram.dev/gpu-mem "
-        "instead");
+        "instead, or set foreign.nvidia_sharing: true in Tangram's configuration, where nodes have "
+        "a sharing configuration");
   }
 
   void refuse_hami_amount(const kube::ContainerManifest& container, std::string_view name) {
@@ -125,6 +164,7 @@ class NvidiaReader {
   void read_mig(const kube::ContainerManifest& container, const std::string& name) {
     const std::string source = resource_text(container, name);
     std::string profile = name.substr(kMig.size());
+    if (replicas_ && profile.ends_with(kShared)) profile.resize(profile.size() - kShared.size());
     if (!is_mig_profile(profile)) {
       return reading_.refuse(
           source +
@@ -139,12 +179,10 @@ class NvidiaReader {
     // "1g.10gb.me" is the driver's "1g.10gb+me".
     const auto attribute = profile.find('.', profile.find("gb"));
     if (attribute != std::string::npos) profile[attribute] = '+';
-    wanted_["* MIG " + profile] = source;
-    if (!reading_.requests.empty() && reading_.requests.back().container == &container) {
-      return reading_.refuse(source + " and " + reading_.requests.back().source +
-                             " are for one container; write only one of them");
-    }
-    reading_.requests.push_back({.container = &container, .source = source, .count = *count});
+    const std::string sort = "* MIG " + profile;
+    if (replicas_) return add_replica(container, name, *count, kMigReplica, sort);
+    wanted_[sort] = source;
+    add({.container = &container, .source = source, .count = *count});
   }
 
   // ---- Models, for the pod as a whole.
@@ -157,6 +195,7 @@ class NvidiaReader {
           "them");
     }
     const auto& [sort, source] = *wanted_.begin();
+    if (sort.empty()) return;  // what a node counts as a card, its sharing configuration says
     const bool required = sort != kNoMig || !models.source.empty();
     reading_.preferences[model::kModelKey] = {
         globs_of(models, sort), models.source.empty() ? source : models.source, !required};
@@ -177,6 +216,7 @@ class NvidiaReader {
   const kube::PodManifest& pod_;
   Reading& reading_;
   const bool hami_;         ///< the pod uses HAMi, whose requests are translated
+  const bool replicas_;     ///< by the sharing configurations of nodes
   const bool mig_;          ///< nvidia.com/mig-PROFILE is translated
   const bool cards_;        ///< nvidia.com/gpu is translated
   kube::StringMap wanted_;  ///< what requests each sort of cards

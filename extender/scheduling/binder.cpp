@@ -168,7 +168,7 @@ Result<model::Allocation> Binder::assume(const BindArgs& args, const kube::Pod& 
     if (known == nullptr) {
       // filter accepts it: for a pod without cards, the node need not be Tangram's. The watch adds
       // the pod to the ledger.
-      if (!demand.gpu.asks_gpu()) return cluster::allocation_for(pod, args.node, demand, {});
+      if (!demand.gpu.asks_gpu()) return cluster::allocation_without_cards(pod, args.node);
       return fail(Errc::kStale, std::string(model::reason(model::Misfit::kUnknownNode)));
     }
     model::NodeState node = model::without_pods(*known, {pod.uid});  // its reservation
@@ -187,8 +187,7 @@ Result<model::Allocation> Binder::assume(const BindArgs& args, const kube::Pod& 
       choice = std::move(way->choice);
       displaced = std::move(way->displaced);
     }
-    model::Allocation allocation = cluster::allocation_for(
-        pod, args.node, demand, model::grants_of(demand.gpu, node, choice->placement));
+    model::Allocation allocation = cluster::allocation_for(pod, node, demand, choice->placement);
     if (auto assumed = ledger.assume(allocation, settings_.assume_ttl, displaced); !assumed) {
       return assumed.error();
     }

@@ -35,8 +35,7 @@ std::optional<model::Allocation> future_of(const kube::Pod& pod, const model::No
   const auto on = [&](const model::NodeState& state) -> std::optional<model::Allocation> {
     const auto choice = plan->policy->choose(plan->demand, state);
     if (!choice) return std::nullopt;
-    return cluster::allocation_for(pod, node.name, plan->demand,
-                                   model::grants_of(plan->demand.gpu, state, choice->placement));
+    return cluster::allocation_for(pod, state, plan->demand, choice->placement);
   };
   if (auto now = on(node)) return now;
   const auto leaving = terminating_pods(node);

@@ -49,6 +49,8 @@ bool aggregates_short(const model::GpuRequest& request, const NodeState& node) {
         case model::ShareForm::kMemory:
           memory += container.share.memory;
           break;
+        case model::ShareForm::kReplica:
+          break;  // as much as each node says: it does not count
       }
     }
   }

@@ -136,8 +136,7 @@ void Verbs::reserve(const kube::Pod& pod, const cluster::PodPlan& plan,
   if (ttl == std::chrono::milliseconds{0}) return;
   const auto choice = plan.policy->choose(plan.demand, node);
   if (!choice) return;
-  model::Allocation allocation = cluster::allocation_for(
-      pod, node.name, plan.demand, model::grants_of(plan.demand.gpu, node, choice->placement));
+  model::Allocation allocation = cluster::allocation_for(pod, node, plan.demand, choice->placement);
   parts_.ledger.apply([&](model::Ledger& ledger) {
     // Refused if the node changed meanwhile: then nothing is reserved, and bind decides.
     return ledger.reserve(std::move(allocation), ttl, displaced).has_value();

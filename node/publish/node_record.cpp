@@ -231,6 +231,11 @@ Result<NodeRecord> record_of(const CardsNow& now, const OwnNode& node, const Nod
   cards.reserve(now.inventory.cards.size());
   for (const InstalledCard& installed : now.inventory.cards) cards.push_back(installed.card);
   NodeRecord record;
+  if (settings.sharing) {
+    for (std::string& problem : settings.sharing->apply(node.sharing_choice, cards)) {
+      record.notices.push_back({"SharingConfiguration", std::move(problem)});
+    }
+  }
   apply_ownership(cards, node, others, settings.own_cards, record.notices);
   apply_cordon(cards, node, record.notices);
   // As a reader decodes it. What no reader accepts must not be written: it would differ again, and

@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "model/resizes.hpp"
+#include "node/cards/card_sharing.hpp"
 #include "node/cards/card_source.hpp"
 #include "node/pods/pod_requests.hpp"
 #include "node/publish/other_drivers.hpp"
@@ -38,6 +39,8 @@ struct RecordSettings {
   /// Tangram's cards; nothing = all of them, unless another device plugin allocates cards of this
   /// node; then none. Cards that a DRA driver publishes are not Tangram's, either.
   std::optional<CardNames> own_cards = std::nullopt;
+  /// Nothing = pods that count cards get whole ones.
+  std::optional<CardSharing> sharing = std::nullopt;
 };
 
 /// A warning about the node: an event.

@@ -26,7 +26,7 @@ void read_metadata(json::Reader& in, OwnNode& node) {
   };
   const auto labels = [&](json::Reader&) {
     json::read_members(in, model::kGpuLabel, optional_text(node.gpu_label), model::kModelLabel,
-                       optional_text(node.model_label));
+                       optional_text(node.model_label), kSharingLabel, node.sharing_choice);
   };
   json::read_members(in, "name", node.name, "uid", node.uid, "resourceVersion", node.version,
                      "annotations", annotations, "labels", labels);
@@ -67,7 +67,7 @@ Result<OwnNode> decode_own_node(std::string text) {
             {"resourceVersion"},
             {"annotations",
              {{model::kCardsAnnotation}, {model::kResizesAnnotation}, {model::kCordonAnnotation}}},
-            {"labels", {{model::kGpuLabel}, {model::kModelLabel}}}}},
+            {"labels", {{model::kGpuLabel}, {model::kModelLabel}, {kSharingLabel}}}}},
           {"status",
            {{"capacity"}, {"nodeInfo", {{"kubeletVersion"}, {"containerRuntimeVersion"}}}}}}};
   json::Reader in(text, kOutline);

@@ -14,6 +14,10 @@ namespace tangram::node {
 
 /// Annotations and labels of the agent's own Node; operators write the cordon, the agent the rest.
 
+/// By which operators name the sharing configuration of a node: the label of NVIDIA's device
+/// plugin.
+inline constexpr std::string_view kSharingLabel = "nvidia.com/device-plugin.config";
+
 /// The programs that start a node's containers, by status.nodeInfo; empty = not reported yet.
 struct NodeSoftware {
   std::string kubelet;  ///< "v1.31.2"
@@ -30,6 +34,7 @@ struct OwnNode {
   std::string cordon;                       ///< kCordonAnnotation; empty = not there
   std::optional<std::string> gpu_label;
   std::optional<std::string> model_label;
+  std::string sharing_choice;          ///< kSharingLabel; empty = not there
   std::optional<KubeQuantity> milli;   ///< status.capacity of kMilliResource
   std::optional<KubeQuantity> memory;  ///< status.capacity of kMemoryResource
   std::set<std::string> foreign;       ///< is_other_plugins_gpu() resources with a capacity above 0

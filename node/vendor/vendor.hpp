@@ -1,5 +1,6 @@
 #pragma once
 
+#include "node/cards/card_sharing.hpp"
 #include "node/cards/card_source.hpp"
 #include "node/cards/health.hpp"
 #include "node/container/cdi_spec.hpp"
@@ -9,6 +10,7 @@
 #include "node/kubelet/allocate_response.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,6 +51,12 @@ class Vendor {
   /// Runs the programs of the vendor's driver, and all others of this machine.
   [[nodiscard]] virtual std::unique_ptr<Programs> programs() const {
     return std::make_unique<SystemPrograms>();
+  }
+
+  /// How pods that count cards share them, by the configuration of the vendor's device plugin.
+  /// @returns nothing where the agent has no such configuration; an error if it cannot be read
+  [[nodiscard]] virtual Result<std::optional<CardSharing>> card_sharing() const {
+    return std::optional<CardSharing>();
   }
 
   /// Enforces a mode on cards that pods share.

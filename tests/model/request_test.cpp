@@ -435,9 +435,10 @@ INSTANTIATE_TEST_SUITE_P(
                          "gpu-fraction"},
         RefusedCase{"NothingNear",
                     {{"gpu-something-else", "1"}},
-                    FULL "gpu-something-else: there is no such annotation; there are gpu-fraction "
-                         "gpu-mem gpu-compute gpu-count gpu-mem-limit gpu-compute-limit gpu-model "
-                         "gpu-uuid gpu-policy gpu-isolation gpu-memory-limits gpu-container"},
+                    FULL
+                    "gpu-something-else: there is no such annotation; there are gpu-fraction "
+                    "gpu-mem gpu-compute gpu-count gpu-replica gpu-mem-limit gpu-compute-limit "
+                    "gpu-model gpu-uuid gpu-policy gpu-isolation gpu-memory-limits gpu-container"},
         RefusedCase{"GrantOfAContainer",
                     {{"gpu-grant.main", "x"}},
                     FULL "gpu-grant.main: there is no such annotation; write " FULL "gpu-count"},

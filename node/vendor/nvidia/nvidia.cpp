@@ -8,6 +8,7 @@
 #include "node/vendor/nvidia/nvml_source.hpp"
 #include "node/vendor/nvidia/offered_means.hpp"
 #include "node/vendor/nvidia/offered_modes.hpp"
+#include "node/vendor/nvidia/sharing/sharing_files.hpp"
 #include "node/vendor/nvidia/sm_chunks.hpp"
 #include "node/vendor/nvidia/stand_in/files.hpp"
 #include "node/vendor/nvidia/stand_in/library_limiter.hpp"
@@ -129,6 +130,12 @@ void Nvidia::add_options(CLI::App& cli) {
   cli.add_option("--memory-hook", settings_.memory_hook,
                  "The program that the container runtime starts for --memory-limits=driver; copied "
                  "to the host");
+  cli.add_option("--sharing-configs", settings_.sharing_configs,
+                 "Folder of configuration files of NVIDIA's device plugin, as its ConfigMap is "
+                 "mounted: pods that ask for nvidia.com/gpu get replicas of cards as they say. The "
+                 "Node's label nvidia.com/device-plugin.config names the file (docs/sharing.md)");
+  cli.add_option("--sharing-default", settings_.sharing_default,
+                 "The file for nodes without that label; default: \"default\", or the only one");
   cli.add_option("--time-slice", settings_.time_slice,
                  "Length of a turn under gpu-isolation time-slice: 0 the driver's default, 1 "
                  "short, 2 medium, 3 long")
@@ -168,6 +175,15 @@ std::unique_ptr<CardSource> Nvidia::open_cards() const {
                                               .cdi_edits = [edits = card_edits()](const auto& ids) {
                                                 return edits.of_each(ids);
                                               }});
+}
+
+Result<std::optional<CardSharing>> Nvidia::card_sharing() const {
+  if (settings_.sharing_configs.empty()) return std::optional<CardSharing>();
+  auto files = read_sharing_files(settings_.sharing_configs);
+  if (!files) return files.error();
+  auto name = default_file(*files, settings_.sharing_default);
+  if (!name) return name.error();
+  return std::optional(sharing_by(std::move(*files), std::move(*name)));
 }
 
 Result<std::unique_ptr<MemoryLimiter>> Nvidia::memory_limiter(model::MemoryLimits means,

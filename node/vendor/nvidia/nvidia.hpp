@@ -17,8 +17,10 @@ struct Settings {
   DriverPlaces driver = {};
   std::vector<std::string> cdi_dirs{"/etc/cdi", "/var/run/cdi"};
   std::string run_dir = "/run/tangram";
-  std::string mps_launcher = {};  ///< put before the command that starts an MPS daemon
-  bool mps_multiuser = true;      ///< one MPS server for the processes of all users
+  std::string mps_launcher = {};     ///< put before the command that starts an MPS daemon
+  std::string sharing_configs = {};  ///< folder of configuration files of NVIDIA's device plugin
+  std::string sharing_default = {};  ///< the one for nodes without a label; empty = by its name
+  bool mps_multiuser = true;         ///< one MPS server for the processes of all users
   /// "partitions": MPS gives compute in static SM partitions.
   std::string mps_compute = "percentage";
   int time_slice = 0;  ///< a TimeSlice
@@ -34,6 +36,7 @@ class Nvidia final : public Vendor {
   void add_options(CLI::App& cli) override;
   [[nodiscard]] std::unique_ptr<CardSource> open_cards() const override;
   [[nodiscard]] std::unique_ptr<Programs> programs() const override;
+  [[nodiscard]] Result<std::optional<CardSharing>> card_sharing() const override;
   [[nodiscard]] std::unique_ptr<Enforcer> enforcer(model::Isolation mode,
                                                    const EnforcerParts& parts) const override;
   [[nodiscard]] Result<std::unique_ptr<MemoryLimiter>> memory_limiter(

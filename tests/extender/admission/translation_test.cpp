@@ -89,6 +89,60 @@ INSTANTIATE_TEST_SUITE_P(
             {{"gpu-count", "1"}, {"gpu-model", "* MIG 1c.3g.20gb"}}}),
     [](const auto& row) { return row.param.name; });
 
+/// Of pods that ask for replicas: which cards a node counts so is the node's matter, so no model is
+/// required, except of MIG profiles.
+class TranslateReplicasTest : public ::testing::TestWithParam<Row> {};
+
+TEST_P(TranslateReplicasTest, SaysItInTangramsWords) {
+  const Row& row = GetParam();
+  const Translation made = translate(row.asked, {.nvidia_sharing = true});
+  kube::StringMap expected;
+  for (const auto& [key, value] : row.expected) expected["tangram.dev/" + key] = value;
+  if (row.asked.containers.size() == 1) expected.try_emplace(kOne, "main");
+  EXPECT_THAT(made.mistakes, IsEmpty());
+  EXPECT_THAT(made.warnings, IsEmpty());
+  EXPECT_EQ(made.annotations, expected);
+  EXPECT_THAT(made.resources, ::testing::Not(IsEmpty()));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Nvidia, TranslateReplicasTest,
+    ::testing::Values(
+        Row{"OneCard", one({{"nvidia.com/gpu", "1"}}), {{"gpu-replica", "gpu"}}},
+        Row{"SeveralCards",
+            one({{"nvidia.com/gpu", "2"}}),
+            {{"gpu-replica", "gpu"}, {"gpu-count", "2"}}},
+        Row{"Shared", one({{"nvidia.com/gpu.shared", "1"}}), {{"gpu-replica", "gpu.shared"}}},
+        Row{"MigProfile",
+            one({{"nvidia.com/mig-1g.10gb", "1"}}),
+            {{"gpu-replica", "mig"}, {"gpu-model", "* MIG 1g.10gb"}}},
+        Row{"SharedMigProfile",
+            one({{"nvidia.com/mig-1g.10gb.me.shared", "1"}}),
+            {{"gpu-replica", "mig.shared"}, {"gpu-model", "* MIG 1g.10gb+me"}}},
+        Row{"TwoContainers",
+            pod({container("a", {{"nvidia.com/gpu", "1"}}),
+                 container("b", {{"nvidia.com/gpu", "1"}})}),
+            {{"gpu-replica.a", "gpu"}, {"gpu-replica.b", "gpu"}}}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(TranslateReplicasRulesTest, ZeroIsNoRequest) {
+  const Translation made = translate(one({{"nvidia.com/gpu", "0"}}), {.nvidia_sharing = true});
+  EXPECT_THAT(made.annotations, IsEmpty());
+  EXPECT_THAT(made.mistakes, IsEmpty());
+  EXPECT_THAT(made.resources, ElementsAre("nvidia.com/gpu"));
+}
+
+TEST(TranslateReplicasRulesTest, AContainerHasOneRequest) {
+  const Translation made = translate(one({{"nvidia.com/gpu", "1"}, {"nvidia.com/gpu.shared", "1"}}),
+                                     {.nvidia_sharing = true});
+  EXPECT_THAT(made.mistakes, ElementsAre(HasSubstr("are for one container")));
+}
+
+TEST(TranslateReplicasRulesTest, SharedNeedsTheSetting) {
+  const Translation made = translate(one({{"nvidia.com/gpu.shared", "1"}}), {.nvidia = true});
+  EXPECT_THAT(made.mistakes, ElementsAre(HasSubstr("foreign.nvidia_sharing: true")));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Hami, TranslateTest,
     ::testing::Values(

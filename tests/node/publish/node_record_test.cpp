@@ -53,6 +53,22 @@ model::Card instance(std::string id, std::string parent) {
   return mig;
 }
 
+TEST(NodeRecordTest, SharesItsCardsAsTheNodesLabelSays) {
+  const CardSharing sharing{.most_replicas = 4, .apply = [](auto choice, auto& cards) {
+                              cards.at(0).replicas.count = choice == "quarter" ? 4 : 2;
+                              return std::vector<std::string>{"something is ignored"};
+                            }};
+  OwnNode node = bare_node();
+  EXPECT_EQ(
+      record(installed({card("GPU-1")}), node, {}, {.sharing = sharing}).cards[0].replicas.count,
+      2);
+  node.sharing_choice = "quarter";
+  const NodeRecord made = record(installed({card("GPU-1")}), node, {}, {.sharing = sharing});
+  EXPECT_EQ(made.cards[0].replicas.count, 4);
+  EXPECT_EQ(made.notices, (std::vector<Notice>{{"SharingConfiguration", "something is ignored"}}));
+  EXPECT_EQ(metadata_patch(published(made), made), std::nullopt);
+}
+
 TEST(NodeRecordTest, ListsTheCardsAsTheyAre) {
   model::Card sick = card("GPU-2");
   sick.healthy = false;

@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 TEST(OwnNodeTest, ReadsWhatTheRecordIsMadeOf) {
   const auto node = decode_own_node(
-      R"({"metadata":{"name":"gpu-1","uid":"u-1","resourceVersion":"42","labels":{"a":"b",)"
+      R"({"metadata":{"name":"gpu-1","uid":"u-1","resourceVersion":"42","labels":{"a":"b","nvidia.com/device-plugin.config":"quarter",)"
       R"("tangram.dev/gpu":"true","tangram.dev/gpu-model":"A100"},"annotations":{"x":"y",)"
       R"("tangram.dev/cards":"{}","tangram.dev/resizes":"{1}","tangram.dev/cordon":"GPU-1"}},"spec":{"podCIDR":"10.0.0.0/24"},)"
       R"("status":{"capacity":{"cpu":"8","tangram.dev/gpu-milli":"4k","tangram.dev/gpu-mem-mib":)"
@@ -31,6 +31,7 @@ TEST(OwnNodeTest, ReadsWhatTheRecordIsMadeOf) {
   EXPECT_EQ(node->cordon, "GPU-1");
   EXPECT_EQ(node->gpu_label, "true");
   EXPECT_EQ(node->model_label, "A100");
+  EXPECT_EQ(node->sharing_choice, "quarter");
   EXPECT_EQ(node->milli, KubeQuantity::parse("4000").value());
   EXPECT_EQ(node->memory, KubeQuantity::parse("81920").value());
   EXPECT_EQ(node->foreign, std::set<std::string>{"nvidia.com/mig-1g.10gb"});

@@ -50,6 +50,15 @@
 {{- and .Values.agent.enabled .Values.agent.mps (not (hasKey .Values.agent.settings "mps-launcher")) | ternary "true" "" -}}
 {{- end -}}
 
+{{/* The ConfigMap with sharing configurations; "" = none. */}}
+{{- define "tangram.sharing" -}}
+{{- if .Values.agent.sharing.configs -}}
+tangram-node-sharing
+{{- else -}}
+{{- .Values.agent.sharing.configMap -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The agent's flags as a JSON list. agent.settings overrides the chart's flags. */}}
 {{- define "tangram.agent.args" -}}
 {{- $signing := include "tangram.signing" . | int -}}
@@ -63,6 +72,12 @@
 {{- $_ := set $flags "runtime-socket" (default "none" .Values.agent.runtimeSocket) -}}
 {{- if .Values.agent.cards -}}
   {{- $_ := set $flags "cards" "file:/etc/tangram-cards/cards.json" -}}
+{{- end -}}
+{{- if include "tangram.sharing" . -}}
+  {{- $_ := set $flags "sharing-configs" "/etc/tangram-sharing" -}}
+  {{- with .Values.agent.sharing.default -}}
+    {{- $_ := set $flags "sharing-default" . -}}
+  {{- end -}}
 {{- end -}}
 {{- if ge $signing 1 -}}
   {{- $_ := set $flags "grant-keys" "/etc/tangram-grant-keys" -}}

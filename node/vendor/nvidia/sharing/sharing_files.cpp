@@ -1,0 +1,107 @@
+#include "node/vendor/nvidia/sharing/sharing_files.hpp"
+
+#include "base/file.hpp"
+#include "base/quote.hpp"
+
+#include <boost/algorithm/string/join.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace tangram::node::nvidia {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string names_of(const SharingFiles& files) {
+  std::vector<std::string> names;
+  for (const auto& [name, file] : files) names.push_back(name);
+  return boost::algorithm::join(names, ", ");
+}
+
+/// The rule of one folder; shared, because the function that uses it is copied.
+struct Rule {
+  SharingFiles files;
+  std::string default_name;
+
+  std::vector<std::string> apply(std::string_view choice, std::vector<model::Card>& cards) const {
+    std::vector<std::string> problems;
+    auto file = files.find(choice.empty() ? std::string_view(default_name) : choice);
+    if (file == files.end()) {
+      problems.push_back("label nvidia.com/device-plugin.config names " + quote(choice) +
+                         ", which is no sharing configuration; " + quote(default_name) +
+                         " applies. There are " + names_of(files));
+      file = files.find(default_name);
+    }
+    for (const std::string& what : file->second.ignored) {
+      problems.push_back("sharing configuration " + quote(file->first) + " ignores " + what);
+    }
+    for (model::Card& card : cards) {
+      card.replicas = replicas_of(file->second, card);
+      if (card.replicas.count > card.max_sharers) {
+        problems.push_back("card " + card.id + " takes " + std::to_string(card.max_sharers) +
+                           " pods at most, and the sharing configuration wants " +
+                           std::to_string(card.replicas.count) + " replicas of it");
+      }
+      if (card.replicas.count > 1 && !card.isolation.has(card.replicas.isolation)) {
+        problems.push_back("card " + card.id + " does not offer " +
+                           std::string(to_string(card.replicas.isolation)) +
+                           ", by which the sharing configuration shares it");
+      }
+    }
+    return problems;
+  }
+};
+
+}  // namespace
+
+Result<SharingFiles> read_sharing_files(const std::string& folder) {
+  SharingFiles files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with('.') || !entry.is_regular_file()) continue;
+    const auto text = read_file(entry.path().string());
+    if (!text) return text.error();
+    auto file = parse_sharing_file(*text);
+    if (!file) {
+      return fail(Errc::kInvalidArgument, entry.path().string() + ": " + file.error().message);
+    }
+    files.emplace(name, std::move(*file));
+  }
+  if (error) return fail(Errc::kUnavailable, folder + ": " + error.message());
+  return files;
+}
+
+Result<std::string> default_file(const SharingFiles& files, const std::string& given) {
+  if (files.contains(given)) return given;
+  if (!given.empty()) {
+    return fail(Errc::kInvalidArgument, "there is no sharing configuration " + quote(given) +
+                                            "; there are: " + names_of(files));
+  }
+  if (files.contains("default")) return "default";
+  if (files.size() == 1) return files.begin()->first;
+  return fail(Errc::kInvalidArgument,
+              "which sharing configuration applies to nodes without a label is not said; name one "
+              "by --sharing-default, or call one default. There are: " +
+                  names_of(files));
+}
+
+CardSharing sharing_by(SharingFiles files, std::string default_name) {
+  CardSharing sharing;
+  for (const auto& [name, file] : files) {
+    for (const auto& [resource, replicas] : file.replicas) {
+      sharing.most_replicas = std::max(sharing.most_replicas, replicas);
+    }
+  }
+  const auto rule = std::make_shared<const Rule>(Rule{std::move(files), std::move(default_name)});
+  sharing.apply = [rule](std::string_view choice, std::vector<model::Card>& cards) {
+    return rule->apply(choice, cards);
+  };
+  return sharing;
+}
+
+}  // namespace tangram::node::nvidia

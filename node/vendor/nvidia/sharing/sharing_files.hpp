@@ -1,0 +1,28 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "node/cards/card_sharing.hpp"
+#include "node/vendor/nvidia/sharing/sharing_file.hpp"
+
+#include <map>
+#include <string>
+
+namespace tangram::node::nvidia {
+
+/// Configuration files by name: the keys of a ConfigMap, which is mounted as a folder.
+using SharingFiles = std::map<std::string, SharingFile, std::less<>>;
+
+/// Reads every file of the folder; names with a leading dot are Kubernetes' own.
+/// @returns kInvalidArgument with the file's name; kUnavailable if the folder cannot be read
+Result<SharingFiles> read_sharing_files(const std::string& folder);
+
+/// Which file applies where the Node has no label: the one that is given, else "default", else the
+/// only one. As in NVIDIA's chart.
+/// @returns kInvalidArgument if there is none
+Result<std::string> default_file(const SharingFiles& files, const std::string& given);
+
+/// The rule of these files. A label that names no file changes nothing for the pods: the default
+/// applies, and that is reported.
+[[nodiscard]] CardSharing sharing_by(SharingFiles files, std::string default_name);
+
+}  // namespace tangram::node::nvidia

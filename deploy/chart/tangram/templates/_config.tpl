@@ -35,6 +35,17 @@
 {{- toYaml (mergeOverwrite $made (deepCopy .Values.extender.config)) -}}
 {{- end -}}
 
+{{/* The extender's lowest port, if root alone may listen there by default; else nothing. */}}
+{{- define "tangram.low-port" -}}
+{{- $lowest := 1024 -}}
+{{- $config := include "tangram.extender.config" . | fromYaml -}}
+{{- range $listener := list "server" "webhook" "metrics" -}}
+  {{- $listen := dig $listener "listen" "" $config -}}
+  {{- if $listen }}{{ $lowest = min $lowest (include "tangram.port" $listen | int) }}{{ end -}}
+{{- end -}}
+{{- if lt (int $lowest) 1024 }}{{ $lowest }}{{ end -}}
+{{- end -}}
+
 {{/* "true" if the extender's metrics need a token, and are served over TLS. */}}
 {{- define "tangram.metrics.secured" -}}
 {{- eq (dig "metrics" "authentication" "none" .Values.extender.config) "token" | ternary "true" "" -}}
@@ -113,6 +124,9 @@ tangram-node-sharing
 {{- end -}}
 {{- if and (eq .Values.scheduler.mode "own") (not .Values.extender.service.clusterIP) -}}
   {{- fail "extender.service.clusterIP: kube-scheduler on the host network cannot resolve cluster names, so the Service needs a fixed address; write a free one of the cluster's service range, such as 10.96.0.42 if the range is 10.96.0.0/12" -}}
+{{- end -}}
+{{- if and .Values.webhook.hostNetwork (include "tangram.low-port" .) -}}
+  {{- fail "webhook.hostNetwork: the extender is not root and cannot use the machine's ports below 1024; choose other ports in extender.config.server.listen, webhook.listen and metrics.listen" -}}
 {{- end -}}
 {{- if and (eq .Values.scheduler.mode "second") (eq .Values.scheduler.name "default-scheduler") -}}
   {{- fail "scheduler.name: default-scheduler is the cluster's own scheduler; choose another name, such as tangram" -}}

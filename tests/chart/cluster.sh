@@ -14,8 +14,8 @@ kubectl_here() { kubectl_admin --namespace "$namespace" "$@"; }
 
 # --- every rendering -----------------------------------------------------------------------------
 
-# Objects of the Prometheus operator and of cert-manager need CRDs that this cluster does not have.
-operator_kinds='monitoring.coreos.com/|cert-manager.io/'
+# Objects of the Prometheus operator, cert-manager and OpenShift need CRDs that this cluster does not have.
+operator_kinds='monitoring.coreos.com/|cert-manager.io/|security.openshift.io/'
 
 check_dry_run() { # SET
   yq -y --arg kinds "^($operator_kinds)" 'select(. != null and (.apiVersion | test($kinds) | not))' \

@@ -37,7 +37,119 @@ check_low_port() {
     --set extender.config.webhook.listen=0.0.0.0:443
 }
 
+# --- Pod Security --------------------------------------------------------------------------------
+
+# pods SET KINDS: "NAME<tab>SPEC" of each workload of these kinds, such as Deployment|Job.
+pods() {
+  yq -c --arg kinds "^($2)$" 'select(. != null and (.kind | test($kinds))) | [.metadata.name,
+    ((.spec.jobTemplate.spec // .spec).template.spec)]' "$work/$1.yaml" | jq -r '"\(.[0])\t\(.[1] | tojson)"'
+}
+
+violations() { jq -r -f tests/chart/restricted.jq; }
+
+# check_violations SPEC CHANGE WANTED: after a change of the pod it violates exactly this control.
+check_violations() {
+  local found
+  found=$(jq -c "$2" <<<"$1" | violations | paste -sd ',')
+  [ "$found" = "$3" ] || die "a pod with $2 violates \"$found\", wanted \"$3\": tests/chart/restricted.jq is wrong"
+}
+
+# The list of controls finds a violation of each, one at a time.
+check_restricted_list() {
+  local spec first=.containers[0] context
+  context=$first.securityContext
+  spec=$(pods default Deployment | sed -n 1p | cut -f 2)
+  while IFS='|' read -r change control; do
+    check_violations "$spec" "$change" "$control"
+  done <<END
+.|
+.securityContext.windowsOptions.hostProcess = true|HostProcess
+.hostPID = true|Host Namespaces
+.hostNetwork = true|Host Namespaces
+.hostIPC = true|Host Namespaces
+$context.privileged = true|Privileged Containers
+$context.capabilities = {}|Capabilities
+$context.capabilities.add = ["CHOWN"]|Capabilities
+$context.capabilities.add = ["NET_BIND_SERVICE"]|
+.volumes += [{name: "run", hostPath: {path: "/run"}}]|Volume Types
+$first.ports[0].hostPort = 80|Host Ports
+$first.livenessProbe.httpGet.host = "192.0.2.1"|Host Probes / Lifecycle Hooks
+.securityContext.appArmorProfile.type = "Unconfined"|AppArmor
+.securityContext.seLinuxOptions.type = "spc_t"|SELinux
+$context.procMount = "Unmasked"|/proc Mount Type
+$context.seccompProfile.type = "Unconfined"|Seccomp
+del(.securityContext.seccompProfile)|Seccomp
+.securityContext.sysctls = [{name: "net.core.somaxconn", value: "1"}]|Sysctls
+del($context.allowPrivilegeEscalation)|Privilege Escalation
+del(.securityContext.runAsNonRoot)|Running as Non-root
+.initContainers = [{name: "more"}]|Capabilities,Privilege Escalation
+.securityContext.runAsUser = 0|Running as Non-root user
+END
+}
+
+# All pods but those of agents and MPS daemons meet "restricted", in each set, with jobs of every kind.
+check_restricted_pods() {
+  local set name spec found count=0
+  chart_template --set tls.source=rotate,signing.generate=true,signing.level=all >"$work/all-jobs.yaml"
+  chart_template --set openshift.enabled=true,tls.source=rotate,signing.generate=true,signing.level=all >"$work/openshift.yaml"
+  for set in "${sets[@]}" all-jobs openshift low-port; do
+    while IFS=$'\t' read -r name spec; do
+      found=$(violations <<<"$spec" | paste -sd ',')
+      [ "$set" != host-network ] || [ "$name" != tangram-extender ] || found=${found#Host Namespaces}
+      [ "$found" = "" ] || die "the pods of $name in $set violate the Pod Security Standard restricted: $found"
+      count=$((count + 1))
+    done < <(pods "$set" 'Deployment|Job|CronJob')
+  done
+  [ "$(pods all-jobs 'Deployment|Job|CronJob' | wc -l)" = 6 ] || die "all-jobs has not all kinds of pods"
+  [ "$count" -ge 20 ] || die "only $count pods were checked: this check is broken"
+}
+
+# --- OpenShift -----------------------------------------------------------------------------------
+
+# The constraints admit what the agents' pods need, and only their accounts may use them.
+check_constraints() {
+  local constraints='select(.kind == "SecurityContextConstraints" and .metadata.name == "tangram-node")' name spec unmet
+  yq -c "$constraints" "$work/openshift.yaml" >"$work/constraints.json"
+  while IFS=$'\t' read -r name spec; do
+    unmet=$(jq -r --slurpfile scc "$work/constraints.json" '$scc[0] as $scc |
+      ([.volumes[] | keys[] | select(. != "name")] + ["projected"] - $scc.volumes)[],
+      (if .hostPID and ($scc.allowHostPID | not) then "hostPID" else empty end),
+      (if .hostNetwork or .hostIPC then "another namespace of the host" else empty end),
+      (.containers[] | .securityContext
+        | (if .privileged and ($scc.allowPrivilegedContainer | not) then "privileged" else empty end),
+          (if $scc.readOnlyRootFilesystem and (.readOnlyRootFilesystem | not) then "a writable root" else empty end),
+          (.capabilities.add[]?))' <<<"$spec")
+    [ "$unmet" = "" ] || die "the constraints of $name do not admit $unmet"
+    [ "$(jq -r .serviceAccountName <<<"$spec")" = "$name" ] || die "the pods of $name have no account of their own"
+  done < <(pods openshift DaemonSet)
+  [ "$(field openshift RoleBinding tangram-node-constraints '[.subjects[].name] | join(" ")')" \
+    = "tangram-node tangram-mps" ] || die "others than agents and MPS daemons may use their constraints"
+  [ "$(field openshift Role tangram-node-constraints '.rules[0] | "\(.resourceNames[]) \(.verbs[])"')" \
+    = "tangram-node use" ] || die "the agents may not use their constraints, or other ones"
+}
+
+# OpenShift chooses users and groups: restricted-v2 rejects fixed ones.
+check_openshift() {
+  local name spec fixed
+  check_constraints
+  while IFS=$'\t' read -r name spec; do
+    fixed=$(jq -r '.securityContext, (.containers[], .initContainers[]? | .securityContext) | values
+      | keys[] | select(IN("runAsUser", "runAsGroup", "fsGroup", "supplementalGroups"))' <<<"$spec")
+    [ "$fixed" = "" ] || die "on OpenShift, the pods of $name have a fixed $fixed"
+  done < <(pods openshift 'Deployment|Job|CronJob')
+  chart_template --api-versions security.openshift.io/v1/SecurityContextConstraints >"$work/openshift-auto.yaml"
+  grep -q '^kind: SecurityContextConstraints' "$work/openshift-auto.yaml" || die "openshift.enabled auto finds no OpenShift"
+  ! grep -q -e SecurityContextConstraints -e securitycontextconstraints "$work/default.yaml" ||
+    die "there are objects of OpenShift without OpenShift"
+  chart_template --set openshift.enabled=true,webhook.hostNetwork=true >"$work/openshift-host.yaml"
+  [ "$(field openshift-host Role tangram-extender-constraints '.rules[0].resourceNames[]')" = hostnetwork-v2 ] ||
+    die "on OpenShift, the extender may not use the machine's network"
+}
+
 check_platforms() {
   check_host_network
   check_low_port
+  check_restricted_list
+  check_restricted_pods
+  check_openshift
 }

@@ -38,7 +38,7 @@ RUN = re.compile(r"(?P<environment>tree|cluster|another cluster)(?P<goes_on>, go
 
 # Possible first words of a block of commands, besides programs of this tree and NAME=VALUE.
 COMMAND_WORDS = set("""cd cmake cp ctr curl docker export for git go helm if jq kind kubectl ls mkdir mv
-    nvidia-ctk nvidia-smi openssl printf promtool rm sed source ssh sudo systemctl tar test wget while""".split())
+    nvidia-ctk nvidia-smi oc openssl printf promtool rm sed source ssh sudo systemctl tar test wget while""".split())
 OWN_WORD = re.compile(r"(\./|\.ci/|scripts/|build/\w+/(bin|tests)/|tangram-|kubectl-tangram)\S+|\w+=\S*")
 
 

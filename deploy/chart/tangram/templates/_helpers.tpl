@@ -44,6 +44,24 @@ nodeSelector:
 {{- end }}
 {{- end -}}
 
+{{/* Whether the cluster has SecurityContextConstraints: "true" or nothing. */}}
+{{- define "tangram.openshift" -}}
+{{- $wanted := toString .Values.openshift.enabled -}}
+{{- $known := .Capabilities.APIVersions.Has "security.openshift.io/v1/SecurityContextConstraints" -}}
+{{- if or (eq $wanted "true") (and (eq $wanted "auto") $known) }}true{{ end -}}
+{{- end -}}
+
+{{/* The securityContext of pods without privileges. OpenShift chooses users and groups from the namespace's range. */}}
+{{- define "tangram.unprivileged" -}}
+runAsNonRoot: true
+{{- if not (include "tangram.openshift" .) }}
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532  # may read the Secrets
+{{- end }}
+seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+
 {{/* Whether to create policies that the API server evaluates: "true" or nothing. */}}
 {{- define "tangram.policies" -}}
 {{- $wanted := toString .Values.policies.enabled -}}

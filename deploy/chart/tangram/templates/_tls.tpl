@@ -74,10 +74,7 @@ spec:
   tolerations:
   {{- toYaml $extender.tolerations | nindent 2 }}
   securityContext:
-    runAsNonRoot: true
-    runAsUser: 65532
-    runAsGroup: 65532
-    seccompProfile: {type: RuntimeDefault}
+    {{- include "tangram.unprivileged" .root | nindent 4 }}
   containers:
   - name: renew
     image: {{ include "tangram.image" (dict "root" .root "image" $extender.image) }}

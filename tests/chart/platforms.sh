@@ -146,7 +146,54 @@ check_openshift() {
     die "on OpenShift, the extender may not use the machine's network"
 }
 
+# --- distributions -------------------------------------------------------------------------------
+
+# Where the agent's container sees a folder of the host: "HOST:CONTAINER" of each volume.
+host_folders() { # SET
+  field "$1" DaemonSet tangram-node '.spec.template.spec | .containers[0].volumeMounts as $mounts | .volumes[]
+    | select(.hostPath) | .name as $name | .hostPath.path + ":" + ($mounts[] | select(.name == $name).mountPath)'
+}
+
+# Each set of values for a distribution reaches the agent: its folders are those of the host, at the places that its
+# flags name.
+check_distributions() {
+  local set folders wanted socket
+  while IFS='|' read -r set wanted; do
+    folders=$(host_folders "$set" | paste -sd ' ')
+    for folder in $wanted; do
+      [[ " $folders " == *" $folder "* ]] || die "with $set the agent does not see $folder, but: $folders"
+    done
+  done <<END
+default|/var/run/cdi:/var/run/cdi /etc/cdi:/etc/cdi /var/lib/tangram:/var/lib/tangram /run/tangram:/run/tangram
+eks|/run/containerd:/run/containerd /var/lib/kubelet/pod-resources:/var/lib/kubelet/pod-resources
+eks-bottlerocket|/run/containerd:/run/containerd
+gke|/run/containerd:/run/containerd /var/lib/toolbox/tangram:/var/lib/toolbox/tangram
+aks|/run/containerd:/run/containerd
+openshift|/run/crio:/run/crio /var/lib/kubelet/device-plugins:/var/lib/kubelet/device-plugins
+k3s|/run/k3s/containerd:/run/k3s/containerd /var/lib/kubelet/pod-resources:/var/lib/kubelet/pod-resources
+k0s|/run/k0s:/run/k0s /var/lib/k0s/kubelet/pod-resources:/var/lib/kubelet/pod-resources
+k0s|/var/lib/kubelet/device-plugins:/var/lib/kubelet/device-plugins
+microk8s|/var/snap/microk8s/common/run:/var/snap/microk8s/common/run
+microk8s|/var/snap/microk8s/common/var/lib/kubelet/pod-resources:/var/lib/kubelet/pod-resources
+talos|/var/cdi/dynamic:/var/run/cdi /var/cdi/static:/etc/cdi
+END
+  for set in "${sets[@]}"; do
+    socket=$(field "$set" DaemonSet tangram-node '.spec.template.spec.containers[0].args[]' |
+      sed -n 's/^--runtime-socket=//p')
+    folders=$(host_folders "$set")
+    grep -q -x "$(dirname "$socket"):$(dirname "$socket")" <<<"$folders" ||
+      die "with $set the agent does not see the folder of $socket"
+  done
+  field gke DaemonSet tangram-node '.spec.template.spec.containers[0].args[]' |
+    grep -q -x -e --state-dir=/var/lib/toolbox/tangram || die "the agent does not know its folder agent.stateFolder"
+  chart_template --set agent.nvidiaCdiFolder= >"$work/no-nvidia-cdi.yaml"
+  ! host_folders no-nvidia-cdi | grep -q /etc/cdi || die "agent.nvidiaCdiFolder \"\" has no effect"
+  rejects cdiFolder --set agent.cdiFolder=
+  rejects stateFolder --set agent.stateFolder=
+}
+
 check_platforms() {
+  check_distributions
   check_host_network
   check_low_port
   check_restricted_list

@@ -81,6 +81,9 @@ tangram-node-sharing
   {{- $_ := set $flags "aggregates" false -}}
 {{- end -}}
 {{- $_ := set $flags "runtime-socket" (default "none" .Values.agent.runtimeSocket) -}}
+{{- if ne .Values.agent.stateFolder "/var/lib/tangram" -}}
+  {{- $_ := set $flags "state-dir" .Values.agent.stateFolder -}}
+{{- end -}}
 {{- if .Values.agent.cards -}}
   {{- $_ := set $flags "cards" "file:/etc/tangram-cards/cards.json" -}}
 {{- end -}}

@@ -192,7 +192,26 @@ END
   rejects stateFolder --set agent.stateFolder=
 }
 
+# --- the second scheduler's metrics --------------------------------------------------------------
+
+# Its monitor finds its pods, sends a token, and exists only where it does.
+check_scheduler_monitor() {
+  local endpoint='.spec.endpoints[0] | "\(.port) \(.scheme) \(.bearerTokenFile // .authorization.credentials.name)"'
+  [ "$(field monitoring ServiceMonitor tangram-scheduler "$endpoint")" \
+    = "https https /var/run/secrets/kubernetes.io/serviceaccount/token" ] || die "the second scheduler is not scraped"
+  [ "$(field monitoring Service tangram-scheduler '.spec | "\(.selector[]) \(.ports[0].targetPort)"')" \
+    = "tangram-scheduler https" ] || die "the Service tangram-scheduler selects no pods of the second scheduler"
+  [ "$(field monitoring ClusterRole tangram-metrics-reader '.rules[0].nonResourceURLs[0]')" = /metrics ] ||
+    die "no role reads the second scheduler's metrics"
+  chart_template --set monitoring.podMonitors=true,monitoring.tokenSecret=scraper >"$work/scheduler-token.yaml"
+  [ "$(field scheduler-token ServiceMonitor tangram-scheduler "$endpoint")" = "https https scraper" ] ||
+    die "the second scheduler's monitor does not send the token of monitoring.tokenSecret"
+  chart_template --set monitoring.podMonitors=true,scheduler.mode=none >"$work/no-second.yaml"
+  [ "$(field no-second ServiceMonitor tangram-scheduler .spec)" = "" ] || die "there is a monitor without a second scheduler"
+}
+
 check_platforms() {
+  check_scheduler_monitor
   check_distributions
   check_host_network
   check_low_port

@@ -23,14 +23,17 @@ std::string text_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// The pods of a file, as the API server submits them: of workloads, those of their template.
+/// The pods of a file, as the API server submits them: of workloads, those of their template; of a
+/// RayCluster, those of its first group of workers.
 std::vector<std::string> pods_in(const std::string& file) {
   auto objects = kube::yaml_to_json(text_of(std::string(TANGRAM_SOURCE_DIR "/deploy/") + file));
   if (!objects) throw std::runtime_error(file + ": " + objects.error().message);
   std::vector<std::string> pods;
   for (const auto& object : *objects) {
-    const std::string pod = at(object.json, "spec.template");
-    if (!pod.empty()) pods.push_back(pod);
+    for (const char* place : {"spec.template", "spec.workerGroupSpecs.0.template"}) {
+      const std::string pod = at(object.json, place);
+      if (!pod.empty()) pods.push_back(pod);
+    }
     if (at(object.json, "kind") == "Pod") pods.push_back(object.json);
   }
   return pods;
@@ -51,7 +54,8 @@ TEST_P(ShippedExamplesTest, IsAllowedAndGetsASlot) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ShippedExamplesTest,
-                         ::testing::Values("examples/jax.yaml", "examples/pytorch.yaml",
+                         ::testing::Values("examples/jax.yaml", "examples/kuberay.yaml",
+                                           "examples/kueue.yaml", "examples/pytorch.yaml",
                                            "examples/triton.yaml", "examples/vllm.yaml",
                                            "node/example-pods.yaml", "scheduler/example-pod.yaml"),
                          [](const auto& file) {
@@ -69,7 +73,7 @@ TEST(ShippedExamplesTest, ThePageNamesEachExample) {
     EXPECT_NE(page.find(name), std::string::npos) << name;
     ++count;
   }
-  EXPECT_EQ(count, 4U) << "of the test above, too";
+  EXPECT_EQ(count, 6U) << "of the test above, too";
 }
 
 }  // namespace

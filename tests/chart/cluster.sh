@@ -24,6 +24,17 @@ check_dry_run() { # SET
     cat "$work/dry.log" >&2
     die "the API server rejects the objects of $1"
   }
+  check_pod_security "$1"
+}
+
+# The API server's own Pod Security admission warns about the pods of agents and MPS daemons, and about no others.
+check_pod_security() { # SET
+  local found
+  grep -q 'would violate PodSecurity .*container "agent"' "$work/dry.log" ||
+    die "the API server does not compare pods with the Pod Security Standard restricted"
+  found=$(grep 'would violate PodSecurity' "$work/dry.log" | sed -e '/container "agent"/d' -e '/container "launcher"/d')
+  [ "$1" != host-network ] || found=$(sed '/: host namespaces (hostNetwork=true)$/d' <<<"$found")
+  [ -z "$found" ] || die "pods of $1 violate the Pod Security Standard restricted: $found"
 }
 
 # check_notes SET WORDS...: the notes that helm prints after an installation contain these words.
@@ -407,8 +418,10 @@ check_on_cluster() {
   start_control_plane "$fake_node_controllers"
   make_nodes 2
   kubectl_admin create namespace "$namespace" >/dev/null
+  kubectl_admin label namespace "$namespace" pod-security.kubernetes.io/warn=restricted >/dev/null
   local set
   for set in "${sets[@]}"; do check_dry_run "$set"; done
+  kubectl_admin label namespace "$namespace" pod-security.kubernetes.io/warn- >/dev/null
   check_all_notes
   check_looked_up_policies
   echo "check-chart: the API server accepts every object of ${#sets[@]} sets of values"

@@ -7,7 +7,7 @@
 source tests/e2e/node.sh
 script_path=$repo_root/scripts/e2e # node.sh starts programs of the node through it
 
-images=$repo_root/build/images # from scripts/release/check-image
+images=$repo_root/build/images # from scripts/check-image
 
 # --- images --------------------------------------------------------------------------------------
 
@@ -132,7 +132,7 @@ check_on_node() {
     echo "check-chart: the node checks did not run: ${why//$'\n'/; }"
     exit 77 # skipped, as in scripts/stages.sh
   fi
-  [ -f "$images/tangram-node.tar" ] || die "there are no images in $images; run scripts/release/check-image"
+  [ -f "$images/tangram-node.tar" ] || die "there are no images in $images; run scripts/check-image"
   build_programs "${control_plane[@]}" "${node_programs[@]}"
   clear_state
   # The agent's pod creates this folder of the machine if it does not exist.

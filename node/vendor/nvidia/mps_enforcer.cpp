@@ -400,7 +400,7 @@ Enforcement MpsEnforcer::enforcement(const model::GrantedCard& part) const {
   Enforcement now{Holder::kClient,
                   ceiling > 0 && ceiling <= own ? Holder::kServer : Holder::kClient,
                   // Any value that names no card of the daemon's lifts the server's limit, too:
-                  // measured with driver 580.159.04 by scripts/release/gpu-check.
+                  // measured with driver 580.159.04 by scripts/gpu-check.
                   "a program that changes its MPS variables has no memory limit"};
   if (!settings_.memory_limits) {
     now.memory = kNobody;

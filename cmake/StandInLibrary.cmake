@@ -1,4 +1,5 @@
-# cmake -DOUTPUT=FILE.S -DEXPORTS=exports.txt -DINTERCEPTS=intercepts.inc -P StandInLibrary.cmake
+# cmake -DOUTPUT=FILE.S -DEXPORTS=exports.txt -DINTERCEPTS=intercepts.inc -DPROCESSOR=x86_64
+#   -P StandInLibrary.cmake
 # Writes the entry points of a stand-in library (shim/forward.hpp): for each exported name that is not intercepted
 # a few instructions that go on in the driver's own function. Beside it FILE.map, the linker's list of exports.
 
@@ -31,7 +32,7 @@ endforeach()
 
 file(WRITE ${OUTPUT}.map "{\n  global:\n${exports}  local: *;\n};\n")
 file(WRITE ${OUTPUT} "# Made by cmake/StandInLibrary.cmake.
-#include \"shim/forward_x86_64.inc\"
+#include \"shim/forward_${PROCESSOR}.inc\"
 .text
 ${entries}
 .bss

@@ -8,6 +8,12 @@ __asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
 __asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 __asm__(".symver pthread_mutex_trylock, pthread_mutex_trylock@GLIBC_2.2.5");
+#elif defined(__aarch64__)
+// The first glibc for this architecture.
+__asm__(".symver dlopen, dlopen@GLIBC_2.17");
+__asm__(".symver dlerror, dlerror@GLIBC_2.17");
+__asm__(".symver dlsym, dlsym@GLIBC_2.17");
+__asm__(".symver pthread_mutex_trylock, pthread_mutex_trylock@GLIBC_2.17");
 #else
-#error "the oldest versions of these symbols are known for x86-64 only"
+#error "the oldest versions of these symbols are known for x86-64 and aarch64 only"
 #endif

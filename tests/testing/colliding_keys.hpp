@@ -46,7 +46,7 @@ inline std::string bytes_of(std::uint64_t block) {
 /// Different texts of 16 letters whose std::hash is the same: their first block is any text. The
 /// second one undoes what the first made of the state, if that is text as well.
 inline std::vector<std::string> colliding_keys(std::size_t count) {
-  const auto is_plain = [](char c) { return c >= ' ' && c != '"' && c != '\\' && c != 127; };
+  const auto is_plain = [](char c) { return c >= ' ' && c < 127 && c != '"' && c != '\\'; };
   std::vector<std::string> keys;
   for (std::uint64_t number = 0; keys.size() < count; ++number) {
     std::uint64_t first = 0;  // the number, written with the letters from 'a' to 'p'

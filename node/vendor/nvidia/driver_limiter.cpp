@@ -12,7 +12,13 @@
 namespace tangram::node::nvidia {
 namespace {
 
+#if defined(__aarch64__)
+constexpr std::string_view kLoader = "ld-linux-aarch64.so.1";
+constexpr std::string_view kLibraries = "/lib/aarch64-linux-gnu/";
+#else
 constexpr std::string_view kLoader = "ld-linux-x86-64.so.2";
+constexpr std::string_view kLibraries = "/lib/x86_64-linux-gnu/";
+#endif
 constexpr std::string_view kProgram = "tangram-memory-hook";
 /// The driver's start takes seconds where nothing keeps it running. A runtime that waits longer
 /// would pass kubelet's own limit for starting a container.
@@ -150,7 +156,7 @@ void DriverLimiter::keep(const std::set<std::string, std::less<>>& allocations) 
 }
 
 std::vector<std::string> memory_hook_files(const std::string& program) {
-  const std::string libraries = "/lib/x86_64-linux-gnu/";
+  const std::string libraries(kLibraries);
   std::vector<std::string> files{program, libraries + std::string(kLoader)};
   for (const char* const name :
        {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1"}) {

@@ -6,6 +6,7 @@ option(TANGRAM_COVERAGE "Instrument for gcov" OFF)
 option(TANGRAM_FUZZ "Build the libFuzzer targets (needs clang++)" OFF)
 option(TANGRAM_FUZZ_COVERAGE "Build them to measure what their inputs reach" OFF)
 option(TANGRAM_E2E "Build the tests that need a cluster" ON)
+option(TANGRAM_PACKAGE "Build for a release: the same bytes from every folder, and hardened" OFF)
 
 # Warnings for our code only; third-party headers are SYSTEM.
 add_library(tangram_options INTERFACE)
@@ -32,6 +33,18 @@ endif()
 if(TANGRAM_COVERAGE)
   add_compile_options(--coverage -O0)
   add_link_options(--coverage)
+endif()
+if(TANGRAM_PACKAGE)
+  # Debian's own flags for programs that face a network.
+  add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -D_FORTIFY_SOURCE=2
+    -fstack-protector-strong -fstack-clash-protection)
+  add_link_options(LINKER:-z,relro,-z,now)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+    # As on amd64, where every test runs, char has a sign.
+    add_compile_options(-mbranch-protection=standard -fsigned-char -Wno-psabi)
+  else()
+    add_compile_options(-fcf-protection)
+  endif()
 endif()
 
 # Targets of groups: `programs`, `fuzzers`, and `tests_<label>` for every test label.

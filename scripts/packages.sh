@@ -5,6 +5,7 @@
 #
 #   not_run REASON                                    ends the script as not run, with exit 77
 #   debian_package FOLDER SUITE COMPONENT PACKAGE     unpacks it into the folder; SUITE "" = the machine's own
+#   debian_archives FOLDER ARCHITECTURE PACKAGE...    downloads them and all that they depend on, as .deb files
 #   wheel FOLDER REQUIREMENT                          unpacks it into the folder
 #
 # If one cannot be had, the function fails, and $fetch_failure says why.
@@ -42,22 +43,41 @@ private_apt() { # FOLDER ARGUMENT...
     --option Dir::Cache="$folder" --option Acquire::Retries=1 "$@" >>"$folder/log" 2>&1
 }
 
+# apt's state for a suite and component of the machine's sources.
+prepare_apt() { # FOLDER SUITE COMPONENT OPTION...
+  local apt=$1 suite=$2 component=$3
+  shift 3
+  command -v apt-get >/dev/null || { fetch_failed "apt-get is missing" || return; }
+  [ ! -e "$apt/updated" ] || return 0
+  mkdir -p "$apt"/{lists,archives}/partial
+  touch "$apt/status"
+  debian_sources "$suite" "$component" >"$apt/sources.list"
+  [ -s "$apt/sources.list" ] || { fetch_failed "apt has no source of Debian's main" || return; }
+  private_apt "$apt" "$@" update ||
+    { fetch_failed "apt cannot read Debian's ${suite:+$suite, }$component: $(tail -n 1 "$apt/log")" || return; }
+  touch "$apt/updated"
+}
+
 debian_package() {
   local folder=$1 suite=$2 component=$3 package=$4 apt=$work/apt-$2-$3
-  command -v apt-get >/dev/null || { fetch_failed "apt-get is missing" || return; }
-  if [ ! -e "$apt/updated" ]; then
-    mkdir -p "$apt"/{lists,archives}/partial
-    touch "$apt/status"
-    debian_sources "$suite" "$component" >"$apt/sources.list"
-    [ -s "$apt/sources.list" ] || { fetch_failed "apt has no source of Debian's main" || return; }
-    private_apt "$apt" update ||
-      { fetch_failed "apt cannot read Debian's ${suite:+$suite, }$component: $(tail -n 1 "$apt/log")" || return; }
-    touch "$apt/updated"
-  fi
+  prepare_apt "$apt" "$suite" "$component" || return
   mkdir -p "$folder"
   (cd "$apt" && private_apt "$apt" download "$package") ||
     { fetch_failed "apt cannot download $package: $(tail -n 1 "$apt/log")" || return; }
   dpkg-deb --extract "$apt/${package}"_*.deb "$folder"
+}
+
+debian_archives() {
+  local folder=$1 architecture=$2 apt=$work/apt-$2
+  local options=(--option APT::Architecture="$architecture" --option APT::Architectures="$architecture")
+  shift 2
+  prepare_apt "$apt" "" main "${options[@]}" || return
+  rm -f "$apt"/archives/*.deb
+  private_apt "$apt" "${options[@]}" --option Dir::Cache::archives="$apt/archives" --option APT::Keep-Downloaded-Packages=true \
+    --yes --no-install-recommends --download-only install "$@" ||
+    { fetch_failed "apt cannot download $*: $(tail -n 1 "$apt/log")" || return; }
+  mkdir -p "$folder"
+  mv "$apt"/archives/*.deb "$folder"
 }
 
 wheel() {

@@ -1,0 +1,448 @@
+"""Packs a release of tiny programs and packages, and breaks it: scripts/release.d. Takes two seconds."""
+import io
+import json
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+import zlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts/release.d"))
+sys.dont_write_bytecode = True
+PACK = [sys.executable, "-B", str(ROOT / "scripts/release.d/pack.py")]
+
+import contents  # noqa: E402
+import debian  # noqa: E402
+import elf  # noqa: E402
+import oci  # noqa: E402
+import pack  # noqa: E402
+import tree  # noqa: E402
+import verify  # noqa: E402
+
+MACHINES = {"amd64": 62, "arm64": 183}
+LOADERS = {"amd64": "/lib64/ld-linux-x86-64.so.2", "arm64": "/lib/ld-linux-aarch64.so.1"}
+
+
+def program(architecture, needed, loader=""):
+    """An ELF file that has no code, but says which libraries it needs."""
+    strings = b"\0" + b"".join(name.encode() + b"\0" for name in needed) + loader.encode() + b"\0"
+    offsets, at = [], 1
+    for name in needed:
+        offsets.append(at)
+        at += len(name) + 1
+    dynamic = b"".join(struct.pack("<qQ", elf.DT_NEEDED, offset) for offset in offsets)
+    kinds = [elf.PT_LOAD, elf.PT_DYNAMIC] + [elf.PT_INTERP] * bool(loader)
+    begin = 64 + 56 * len(kinds)
+    end = begin + len(strings)
+    dynamic += struct.pack("<qQqQ", elf.DT_STRTAB, begin, 0, 0)
+    places = {elf.PT_LOAD: (0, end + len(dynamic)), elf.PT_DYNAMIC: (end, len(dynamic)),
+              elf.PT_INTERP: (begin + at, len(loader) + 1)}
+    headers = b"".join(struct.pack("<IIQQQQQQ", kind, 4, places[kind][0], places[kind][0], 0, places[kind][1],
+                                   places[kind][1], 8) for kind in kinds)
+    start = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, MACHINES[architecture], 1, 0, 64, 0, 0,
+                                                            64, 56, len(kinds), 0, 0, 0)
+    return start + headers + strings + dynamic
+
+
+def package(folder, name, architecture, files, version="1.0-1"):
+    """A Debian package. files: {path: bytes, or the target of a link}."""
+    data = tree.Tree()
+    for path, content in {f"usr/share/doc/{name}/copyright": f"licence of {name}\n".encode(), **files}.items():
+        if isinstance(content, str):
+            data.add_link(path, content)
+        else:
+            data.add_file(path, content, 0o4755)
+    control = tree.Tree()
+    control.add_file("control", f"Package: {name}\nVersion: {version}\nArchitecture: {architecture}\n"
+                                f"Maintainer: Some One <some@example.org>\nDescription: a test\n more\n".encode())
+    archive = b"!<arch>\n"
+    for member, content in [("debian-binary", b"2.0\n"), ("control.tar.gz", tree.gzip(control.tar(0))),
+                            ("data.tar.gz", tree.gzip(data.tar(0)))]:
+        archive += f"{member:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(content):<10}`\n".encode()
+        archive += content + b"\n" * (len(content) % 2)
+    (folder / f"{name}_{version}_{architecture}.deb").write_bytes(archive)
+
+
+def write_packages(folder, architecture):
+    triplet = debian.TRIPLETS[architecture]
+    library = lambda *needed: program(architecture, needed)
+    folder.mkdir(parents=True)
+    package(folder, "libc6", architecture, {
+        f"lib/{triplet}/{name}": library() for name in ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0",
+                                                        "librt.so.1", pathlib.Path(LOADERS[architecture]).name)
+    } | ({LOADERS[architecture]: f"/lib/{triplet}/{pathlib.Path(LOADERS[architecture]).name}"})
+      | {f"etc/ld.so.conf.d/{triplet}.conf": b"/usr/lib\n", f"usr/lib/{triplet}/unused.so.1": library()})
+    package(folder, "libgcc-s1", architecture, {f"lib/{triplet}/libgcc_s.so.1": library("libc.so.6")})
+    package(folder, "libfmt9", architecture, {
+        f"usr/lib/{triplet}/libfmt.so.9": "libfmt.so.9.1.0",
+        f"usr/lib/{triplet}/libfmt.so.9.1.0": library("libdeep.so.1")})
+    package(folder, "libdeep1", architecture, {f"usr/lib/{triplet}/libdeep.so.1": library("libc.so.6")}, "1:2.3+b1")
+    package(folder, "unused", architecture, {"usr/bin/unused": library()})
+    package(folder, "tools", architecture, {
+        f"{path}": program(architecture, ["libc.so.6"]) for path in
+        ("bin/dash", "bin/grep", "bin/mount", "bin/umount", "bin/true", "usr/bin/unshare", "usr/bin/nsenter")
+    } | {"bin/sh": "dash"})
+    package(folder, "base-files", "all", {
+        "etc/os-release": "../usr/lib/os-release", "usr/lib/os-release": b"ID=debian\n", "etc/debian_version": b"12\n",
+        "usr/share/common-licenses/GPL-3": b"GPL\n"})
+    package(folder, "ca-certificates", "all", {"usr/share/ca-certificates/b.crt": b"B\n",
+                                               "usr/share/ca-certificates/a.crt": b"A\n"})
+
+
+def write_programs(folder, architecture):
+    wanted = {path for image in contents.IMAGES for path in image.programs.values()} | {"bin/kubectl-tangram"}
+    for path in wanted:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(program(architecture, ["libfmt.so.9", "libc.so.6"], LOADERS[architecture]))
+
+
+def write_source(folder):
+    chart = folder / "deploy/chart/tangram"
+    (chart / "templates").mkdir(parents=True)
+    (folder / "LICENSE").write_text("the licence\n")
+    (folder / "deploy/cli").mkdir()
+    (folder / "deploy/cli/kubectl_complete-tangram").write_text("#!/bin/sh\n")
+    (chart / "Chart.yaml").write_text("name: tangram\n")
+    (chart / ".helmignore").write_text(".*\n")
+    (chart / "templates/a.yaml").write_text("a: 1\n")
+    # The chart's own values, so that a change of their form is noticed.
+    (chart / "values.yaml").write_bytes((ROOT / "deploy/chart/tangram/values.yaml").read_bytes())
+
+
+def make_release(folder, architectures=("amd64", "arm64")):
+    """A folder with all that a release needs, and the release in out/."""
+    write_source(folder / "source")
+    (folder / "compiled-in").write_text("libboost1.81-dev 1.81.0-5\n")
+    arguments = [*PACK, "--version", "1.2.3", "--commit", "c0ffee",
+                 "--epoch", "1700000000", "--source", str(folder / "source"), "--chart-fields",
+                 '{"name": "tangram", "version": "1.2.3", "description": "d"}', "--compiled-in",
+                 str(folder / "compiled-in"), "--download-url", "https://example.org/VERSION/FILE",
+                 "--out", str(folder / "out")]
+    for architecture in architectures:
+        write_packages(folder / "packages" / architecture, architecture)
+        write_programs(folder / "programs" / architecture, architecture)
+        arguments += ["--build", architecture, str(folder / "programs" / architecture),
+                      str(folder / "packages" / architecture)]
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    return folder / "out", done
+
+
+def files_of_image(path, architecture):
+    """{name: member} of all layers, and the archives by name."""
+    layout = verify.Layout(path)
+    index = json.loads(layout.blob(layout.top()))
+    descriptor = next(one for one in index["manifests"] if one["platform"]["architecture"] == architecture)
+    found = {}
+    for layer in json.loads(layout.blob(descriptor))["layers"]:
+        with tarfile.open(fileobj=io.BytesIO(zlib.decompress(layout.blob(layer), wbits=31))) as archive:
+            found |= {member.name: (member, archive.extractfile(member).read() if member.isfile() else b"")
+                      for member in archive}
+    return found
+
+
+class ReleaseTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.work = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.work.name)
+        cls.out, done = make_release(cls.folder / "first")
+        cls.said = done.stdout
+        assert done.returncode == 0, done.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.work.cleanup()
+
+    def image(self, name="tangram-node", architecture="amd64"):
+        return files_of_image(self.out / f"{name}-1.2.3.oci.tar", architecture)
+
+    def test_two_folders_give_the_same_bytes(self):
+        other, done = make_release(self.folder / "a-folder-with-another-name")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = sorted(path.name for path in self.out.iterdir())
+        self.assertEqual(names, sorted(path.name for path in other.iterdir()))
+        for name in names:
+            self.assertEqual((self.out / name).read_bytes(), (other / name).read_bytes(), name)
+
+    def test_a_sound_release_has_no_faults(self):
+        self.assertEqual(list(verify.faults(self.out)), [])
+
+    def test_it_prints_the_sizes_of_each_image(self):
+        for name in ("tangram-extender", "tangram-node"):
+            for architecture in ("amd64", "arm64"):
+                self.assertRegex(self.said, rf"{name} linux/{architecture}: compressed [\d.]+ MiB, unpacked [\d.]+ MiB")
+
+    def test_an_image_has_what_its_programs_link_and_nothing_else(self):
+        for architecture, triplet in debian.TRIPLETS.items():
+            names = self.image("tangram-extender", architecture).keys()
+            self.assertTrue({"usr/bin/tangram-extender", f"usr/lib/{triplet}/libfmt.so.9", f"usr/lib/{triplet}/libfmt.so.9.1.0",
+                             f"usr/lib/{triplet}/libdeep.so.1", f"usr/lib/{triplet}/libgcc_s.so.1"} <= names)
+            for absent in (f"usr/lib/{triplet}/unused.so.1", "usr/bin/unused", "usr/bin/dash"):
+                self.assertNotIn(absent, names)
+
+    def test_the_loader_is_found_where_programs_look_for_it(self):
+        files = self.image()
+        self.assertEqual(files["lib64"][0].linkname, "usr/lib64")
+        self.assertEqual(files["usr/lib64/ld-linux-x86-64.so.2"][0].linkname, "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2")
+        self.assertIn("usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", files)
+        self.assertIn("usr/lib/ld-linux-aarch64.so.1", self.image(architecture="arm64"))
+
+    def test_layers_are_sorted_and_have_one_owner_and_date(self):
+        layout = verify.Layout(self.out / "tangram-node-1.2.3.oci.tar")
+        index = json.loads(layout.blob(layout.top()))
+        for layer in json.loads(layout.blob(index["manifests"][0]))["layers"]:
+            packed = layout.blob(layer)
+            self.assertEqual(packed[4:8], bytes(4), "gzip's date")
+            with tarfile.open(fileobj=io.BytesIO(zlib.decompress(packed, wbits=31))) as archive:
+                members = archive.getmembers()
+            self.assertEqual([one.name for one in members], sorted(one.name for one in members))
+            for one in members:
+                self.assertEqual((one.uid, one.gid, one.uname, one.gname, one.mtime), (0, 0, "", "", 1700000000), one.name)
+
+    def test_no_file_is_set_user_id(self):
+        for name, (member, _) in self.image().items():
+            self.assertEqual(member.mode & 0o6000, 0, name)
+
+    def test_an_image_has_certificates_users_and_papers(self):
+        files = self.image()
+        self.assertEqual(files["etc/ssl/certs/ca-certificates.crt"][1], b"A\nB\n")
+        self.assertIn(b"nonroot:x:65532:65532:", files["etc/passwd"][1])
+        self.assertEqual(files["usr/share/doc/tangram/LICENSE"][1], b"the licence\n")
+        self.assertEqual(files["usr/share/doc/libdeep1/copyright"][1], b"licence of libdeep1\n")
+        self.assertIn(b"Version: 1:2.3+b1\n", files["var/lib/dpkg/status.d/libdeep1"][1])
+
+    def test_images_run_as_their_users(self):
+        users = {}
+        for image in contents.IMAGES:
+            layout = verify.Layout(self.out / f"{image.name}-1.2.3.oci.tar")
+            manifest = json.loads(layout.blob(layout.top()))["manifests"][0]
+            config = json.loads(layout.blob(json.loads(layout.blob(manifest))["config"]))
+            users[image.name] = config["config"]["User"]
+            self.assertEqual(config["config"]["Entrypoint"], [f"/usr/bin/{image.name}"])
+        self.assertEqual(users, {"tangram-extender": "65532:65532", "tangram-node": "0:0"})
+
+    def test_the_bill_of_materials_lists_what_is_there(self):
+        bill = json.loads((self.out / "tangram-extender-1.2.3-arm64.spdx.json").read_text())
+        self.assertEqual(bill["spdxVersion"], "SPDX-2.3")
+        versions = {entry["name"]: entry["versionInfo"] for entry in bill["packages"]}
+        self.assertEqual(versions["tangram-extender"], "1.2.3")
+        self.assertEqual(versions["libdeep1"], "1:2.3+b1")
+        self.assertEqual(versions["libboost1.81-dev"], "1.81.0-5")
+        self.assertNotIn("unused", versions)
+        purl = next(entry for entry in bill["packages"] if entry["name"] == "libdeep1")["externalRefs"][0]["referenceLocator"]
+        self.assertEqual(purl, "pkg:deb/debian/libdeep1@1%3A2.3%2Bb1?arch=arm64&distro=debian-12")
+        known = {entry["SPDXID"] for entry in bill["packages"]} | {"SPDXRef-DOCUMENT"}
+        for relation in bill["relationships"]:
+            self.assertLessEqual({relation["spdxElementId"], relation["relatedSpdxElement"]}, known)
+
+    def test_the_chart_names_the_images_by_digest(self):
+        digests = json.loads((self.out / "release.json").read_text())["images"]
+        with tarfile.open(self.out / "tangram-1.2.3.tgz") as archive:
+            values = archive.extractfile("tangram/values.yaml").read().decode()
+            self.assertNotIn("tangram/.helmignore", archive.getnames())
+        for digest in digests.values():
+            self.assertEqual(values.count(f"digest: {digest}"), 1)
+        self.assertEqual(values.count('digest: ""'), 2, "those of Kubernetes' own images")
+
+    def test_the_tool_brings_its_libraries_but_not_glibc(self):
+        with tarfile.open(self.out / "kubectl-tangram-1.2.3-linux-amd64.tar.gz") as archive:
+            names = set(archive.getnames())
+        self.assertEqual(names, {"LICENSE", "kubectl-tangram", "kubectl_complete-tangram", "lib", "lib/libfmt.so.9",
+                                 "lib/libdeep.so.1", "licences", "licences/libfmt9", "licences/libdeep1"})
+
+    def test_krew_finds_both_archives(self):
+        text = (self.out / "tangram.yaml").read_text()
+        self.assertIn("  version: v1.2.3\n", text)
+        for architecture in ("amd64", "arm64"):
+            self.assertIn(f"uri: https://example.org/1.2.3/kubectl-tangram-1.2.3-linux-{architecture}.tar.gz\n", text)
+
+
+class BrokenReleaseTest(unittest.TestCase):
+    def setUp(self):
+        self.work = tempfile.TemporaryDirectory()
+        self.addCleanup(self.work.cleanup)
+        self.folder = pathlib.Path(self.work.name)
+
+    def release(self):
+        out, done = make_release(self.folder / "release", ["amd64"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return out
+
+    def change(self, out, name, change):
+        """And makes SHA256SUMS right again, as who changes a file on purpose would."""
+        path = out / name
+        path.write_bytes(change(path.read_bytes()))
+        lines = [f"{verify.sha256((out / line[66:]).read_bytes())}  {line[66:]}"
+                 for line in (out / "SHA256SUMS").read_text().splitlines()]
+        (out / "SHA256SUMS").write_text("\n".join(lines) + "\n")
+
+    def assert_fault(self, out, part):
+        self.assertIn(part, "\n".join(verify.faults(out)))
+
+    def test_every_changed_file_is_noticed(self):
+        out = self.release()
+        for path in sorted(out.iterdir()):
+            if path.name in ("SHA256SUMS", "release.json"):
+                continue
+            data = path.read_bytes()
+            path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+            self.assert_fault(out, f"{path.name}: is not the file")
+            path.write_bytes(data)
+        self.assertEqual(list(verify.faults(out)), [])
+
+    def test_a_missing_and_an_extra_file_are_noticed(self):
+        out = self.release()
+        (out / "tangram.yaml").rename(out / "extra.yaml")
+        self.assert_fault(out, "tangram.yaml: is missing")
+        self.assert_fault(out, "extra.yaml: is not in SHA256SUMS")
+
+    def test_a_corrupted_blob_is_noticed_by_its_digest(self):
+        out = self.release()
+        self.change(out, "tangram-node-1.2.3.oci.tar", lambda data: data.replace(b'"os":"linux"', b'"os":"minix"'))
+        self.assert_fault(out, "has other contents than its name says")
+
+    def test_a_replaced_image_is_noticed(self):
+        out = self.release()
+        name = "tangram-node-1.2.3.oci.tar"
+        other = (out / "tangram-extender-1.2.3.oci.tar").read_bytes()
+        self.change(out, name, lambda _: other)
+        self.assert_fault(out, f"{name}: its digest is")
+
+    def test_a_package_that_the_bill_conceals_is_noticed(self):
+        out = self.release()
+        self.change(out, "tangram-node-1.2.3-amd64.spdx.json", lambda data: data.replace(b"1:2.3+b1", b"1:2.4+b1"))
+        self.assert_fault(out, "image and bill of materials for amd64 differ in libdeep1")
+
+    def test_krews_checksum_is_compared(self):
+        out = self.release()
+        self.change(out, "tangram.yaml", lambda data: data.replace(b"sha256: ", b"sha256: 0"))
+        self.assert_fault(out, "does not name kubectl-tangram-1.2.3-linux-amd64.tar.gz")
+
+    def test_an_unreadable_archive_is_a_fault_not_a_crash(self):
+        out = self.release()
+        self.change(out, "tangram-chart-1.2.3.oci.tar", lambda data: data[:700])
+        self.assert_fault(out, "tangram-chart-1.2.3.oci.tar: ")
+
+    def test_a_library_that_no_package_has_ends_it(self):
+        write = self.folder / "release"
+        out, _ = make_release(write, ["amd64"])
+        for path in (write / "packages/amd64").glob("libdeep1*"):
+            path.unlink()
+        packages = debian.Packages(write / "packages/amd64", "amd64")
+        with self.assertRaisesRegex(debian.Missing, "no package contains /usr/lib/x86_64-linux-gnu/libdeep.so.1"):
+            contents.debian_layer(contents.EXTENDER, [program("amd64", ["libfmt.so.9"])], packages)
+
+    def test_a_program_for_another_machine_ends_it(self):
+        folder = self.folder / "mixed"
+        make_release(folder, ["amd64"])
+        write_programs(folder / "programs/amd64", "arm64")
+        for path in (folder / "out").iterdir():
+            path.unlink()
+        done = subprocess.run([*PACK, "--version", "1.2.3", "--commit", "c",
+                               "--epoch", "1", "--source", str(folder / "source"), "--chart-fields", "{}", "--compiled-in",
+                               str(folder / "compiled-in"), "--download-url", "u", "--out", str(folder / "out"), "--build",
+                               "amd64", str(folder / "programs/amd64"), str(folder / "packages/amd64")],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is not a program for amd64", done.stderr)
+
+    def test_a_folder_with_files_is_not_written_to(self):
+        out = self.release()
+        with self.assertRaisesRegex(ValueError, "is not empty"):
+            pack.Folder(out)
+
+
+class CommandTest(unittest.TestCase):
+    """scripts/release in a repository of its own, with tiny programs."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.work = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.work.name)
+        make_release(cls.folder / "parts", ["amd64"])
+        cls.clone = cls.folder / "parts/source"
+        for name in ("scripts/release", "scripts/verify-release", "scripts/lib.sh", "scripts/packages.sh"):
+            (cls.clone / "scripts").mkdir(exist_ok=True)
+            shutil.copy(ROOT / name, cls.clone / name)
+        shutil.copytree(ROOT / "scripts/release.d", cls.clone / "scripts/release.d")
+        (cls.clone / "CMakeLists.txt").write_text("project(tangram VERSION 1.2.3 LANGUAGES CXX)\n")
+        (cls.clone / ".gitignore").write_text("/build/\n")
+        (cls.clone / "deploy/chart/tangram/Chart.yaml").write_text(
+            "name: tangram\nversion: 1.2.3\nappVersion: 1.2.3\ndescription: d\n")
+        for command in (["init", "--quiet"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@example.org",
+                                                            "commit", "--quiet", "--message", "All"]):
+            subprocess.run(["git", *command], cwd=cls.clone, check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.work.cleanup()
+
+    def release(self, *arguments):
+        parts = self.folder / "parts"
+        return subprocess.run(["scripts/release", *arguments, "--programs", parts / "programs", "--packages",
+                               parts / "packages"], cwd=self.clone, capture_output=True, text=True)
+
+    def assert_refused(self, done, part):
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn(part, done.stderr)
+
+    def test_it_makes_a_signed_release_that_verifies_and_counts_architectures(self):
+        out = self.folder / "signed"
+        done = self.release("1.2.3", "--out", out, "--sign-with", "sha256sum")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("arm64: left out, since there is no", done.stdout)
+        self.assertRegex(done.stdout, r"verify-release: \d+ files of Tangram 1.2.3 for amd64 are sound")
+        self.assertRegex(done.stdout, r"release: 1\.2\.3 of \w{12} for 1 of 2 architectures")
+        self.assertEqual((out / "SHA256SUMS.sig").read_text().split()[0], verify.sha256((out / "SHA256SUMS").read_bytes()))
+
+    def test_a_signature_that_fails_is_an_error(self):
+        self.assert_refused(self.release("1.2.3", "--out", self.folder / "unsigned", "--sign-with", "false"), "not signed")
+        self.assert_refused(self.release("1.2.3", "--out", self.folder / "empty", "--sign-with", "true"), "printed nothing")
+
+    def test_versions_that_are_none_or_another_are_refused(self):
+        for version in ("v1.2.3", "1.2", "1.2.03", "1.2.3-rc.1", "1.2.3+build"):
+            self.assert_refused(self.release(version), "is not a version like 1.2.3")
+        self.assert_refused(self.release("1.2.4"), "CMakeLists.txt has version 1.2.3; commit 1.2.4 there")
+        self.assert_refused(self.release("--out"), "the first argument is the version")
+
+    def test_a_changed_tree_is_refused(self):
+        extra = self.clone / "extra"
+        extra.write_text("")
+        self.addCleanup(extra.unlink)
+        self.assert_refused(self.release("1.2.3", "--out", self.folder / "dirty"), "the tree is not clean")
+        self.assertFalse((self.folder / "dirty").exists())
+
+    def test_a_folder_with_files_and_an_unknown_architecture_are_refused(self):
+        self.assert_refused(self.release("1.2.3", "--out", self.folder), "is not empty")
+        self.assert_refused(self.release("1.2.3", "--arch", "riscv64"), "write amd64 or arm64")
+
+    def test_help_teaches(self):
+        done = subprocess.run(["scripts/release", "--help"], cwd=self.clone, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0)
+        for option in ("--arch", "--out", "--packages", "--programs", "--sign-with", "--download-url"):
+            self.assertIn(option, done.stdout)
+
+
+class TreeTest(unittest.TestCase):
+    def test_a_path_outside_is_refused(self):
+        with self.assertRaises(ValueError):
+            tree.Tree().add_file("../passwd", b"")
+
+    def test_one_path_has_one_content(self):
+        one = tree.Tree()
+        one.add_file("a", b"1")
+        one.add_file("a", b"1")
+        with self.assertRaises(ValueError):
+            one.add_file("a", b"2")
+
+    def test_a_digest_is_that_of_the_bytes(self):
+        self.assertEqual(oci.digest(b""), "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+
+
+if __name__ == "__main__":
+    unittest.main()

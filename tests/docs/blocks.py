@@ -37,8 +37,9 @@ PYTHON = re.compile(r"(?:<!-- python: (?:(compiled)|run by (\S+)) -->\s*\n)?\s*`
 RUN = re.compile(r"(?P<environment>tree|cluster|another cluster)(?P<goes_on>, goes on)?(?: after (?P<after>\S+))?")
 
 # Possible first words of a block of commands, besides programs of this tree and NAME=VALUE.
-COMMAND_WORDS = set("""cd cmake cp ctr curl docker export for git go helm if jq kind kubectl ls mkdir mv
-    nvidia-ctk nvidia-smi oc openssl printf promtool rm sed source ssh sudo systemctl tar test wget while""".split())
+COMMAND_WORDS = set("""cd cmake cp ctr curl diff docker export for git go helm if jq kind kubectl ls mkdir mv
+    nvidia-ctk nvidia-smi oc openssl printf promtool rm sed sha256sum skopeo source ssh ssh-keygen sudo systemctl tar
+    test wget while""".split())
 OWN_WORD = re.compile(r"(\./|\.ci/|scripts/|build/\w+/(bin|tests)/|tangram-|kubectl-tangram)\S+|\w+=\S*")
 
 

@@ -250,7 +250,9 @@ TEST_F(CudaPoolsTest, AChildThatWasMovedEndsWithItsGraph) {
       const auto graph = run("graph");
       const auto child = run("graph");
       ASSERT_EQ(run("node", {child.value(), 600 * kMiB}).result, 0);
-      if (own_bytes != 0) ASSERT_EQ(run("node", {graph.value(), own_bytes}).result, 0);
+      if (own_bytes != 0) {
+        ASSERT_EQ(run("node", {graph.value(), own_bytes}).result, 0);
+      }
       ASSERT_EQ(run(add, {graph.value(), child.value(), kMoved}).result, 0);
       EXPECT_EQ(run("destroy-graph", {child.value()}).result, kInvalidValue);
       EXPECT_EQ(rig_.accounted(), 600 * kMiB + own_bytes) << add;

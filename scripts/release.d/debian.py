@@ -95,6 +95,8 @@ class Packages:
             self.by_name[package.name] = package
             for name in package.entries:
                 self.owner.setdefault(name, package)
+        if not self.by_name:
+            raise Missing(f"{folder} contains no Debian package (.deb); --packages names the folder above it")
 
     def package(self, name):
         if name not in self.by_name:

@@ -421,6 +421,14 @@ class CommandTest(unittest.TestCase):
         self.assert_refused(self.release("1.2.3", "--out", self.folder), "is not empty")
         self.assert_refused(self.release("1.2.3", "--arch", "riscv64"), "write amd64 or arm64")
 
+    def test_a_folder_without_packages_is_refused(self):
+        empty = self.folder / "no-packages"
+        (empty / "amd64").mkdir(parents=True)
+        done = subprocess.run(["scripts/release", "1.2.3", "--out", self.folder / "none", "--programs",
+                               self.folder / "parts/programs", "--packages", empty],
+                              cwd=self.clone, capture_output=True, text=True)
+        self.assert_refused(done, "contains no Debian package (.deb)")
+
     def test_help_teaches(self):
         done = subprocess.run(["scripts/release", "--help"], cwd=self.clone, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0)

@@ -127,9 +127,18 @@ def check_plugin(folder, summary):
             raise Fault(f"it does not name {name} with its checksum")
 
 
+# What reading a damaged file can raise.
+UNREADABLE = (OSError, KeyError, IndexError, TypeError, ValueError, AttributeError, tarfile.TarError, zlib.error)
+
+
 def faults(folder):
-    yield from check_sums(folder)
-    summary = json.loads((folder / "release.json").read_text())
+    try:
+        yield from check_sums(folder)
+        summary = json.loads((folder / "release.json").read_text())
+        summary["version"], summary["architectures"], summary["images"].keys()
+    except UNREADABLE as error:
+        yield f"SHA256SUMS or release.json: cannot be read ({error or type(error).__name__}); download both again"
+        return
     checks = [(f"{name}-{summary['version']}.oci.tar", check_image, name) for name in sorted(summary["images"])]
     checks += [(f"tangram-chart-{summary['version']}.oci.tar", check_chart), ("tangram.yaml", check_plugin)]
     for name, check, *more in checks:
@@ -137,7 +146,7 @@ def faults(folder):
             check(folder, *more, summary)
         except Fault as fault:
             yield f"{name}: {fault}"
-        except (OSError, KeyError, IndexError, TypeError, ValueError, AttributeError, tarfile.TarError, zlib.error) as error:
+        except UNREADABLE as error:
             yield f"{name}: cannot be read ({error or type(error).__name__}); download it again"
 
 

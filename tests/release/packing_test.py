@@ -287,7 +287,7 @@ class BrokenReleaseTest(unittest.TestCase):
     def test_every_changed_file_is_noticed(self):
         out = self.release()
         for path in sorted(out.iterdir()):
-            if path.name in ("SHA256SUMS", "release.json"):
+            if path.name == "SHA256SUMS":
                 continue
             data = path.read_bytes()
             path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
@@ -327,6 +327,15 @@ class BrokenReleaseTest(unittest.TestCase):
         out = self.release()
         self.change(out, "tangram-chart-1.2.3.oci.tar", lambda data: data[:700])
         self.assert_fault(out, "tangram-chart-1.2.3.oci.tar: ")
+
+    def test_lists_that_cannot_be_read_are_faults_not_crashes(self):
+        out = self.release()
+        for name, text in [("release.json", "{"), ("release.json", "[]"), ("release.json", "{}"), ("SHA256SUMS", "x\n"),
+                           ("SHA256SUMS", "\0" * 80)]:
+            before = (out / name).read_text()
+            (out / name).write_text(text)
+            self.assert_fault(out, "release.json")
+            (out / name).write_text(before)
 
     def test_a_library_that_no_package_has_ends_it(self):
         write = self.folder / "release"

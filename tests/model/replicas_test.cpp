@@ -69,7 +69,8 @@ TEST(ReplicasTest, AreWholeCardsWhereNoneIsShared) {
   const NodeState node = node_of({card("GPU-0", "A100", kMemory), card("GPU-1", "A100", kMemory)});
   const auto placement = placed(request, node);
   ASSERT_TRUE(placement);
-  for (const GrantedCard& part : grants_of(request, node, *placement)[0].cards) {
+  const auto grants = grants_of(request, node, *placement);
+  for (const GrantedCard& part : grants[0].cards) {
     EXPECT_TRUE(part.whole.value());
     EXPECT_EQ(part.memory, kMemory);
   }

@@ -32,6 +32,8 @@ class Nvidia final : public Vendor {
   explicit Nvidia(Settings settings = {});
 
   void add_options(CLI::App& cli) override;
+  void set_places(const HostPlaces& places) override;
+  [[nodiscard]] bool has_cards() const override;
   [[nodiscard]] std::unique_ptr<CardSource> open_cards() const override;
   [[nodiscard]] std::unique_ptr<Programs> programs() const override;
   [[nodiscard]] std::unique_ptr<Enforcer> enforcer(model::Isolation mode,

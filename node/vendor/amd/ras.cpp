@@ -64,6 +64,8 @@ RasCounts read_ras_counts(const KernelFiles& files, std::string_view address) {
 }
 
 std::uint64_t ras_block(std::string_view name) {
+  // It has parts: ras_mca_block_string[] there.
+  if (name.starts_with("mca_")) name = "mca";
   const auto* const found = std::find(kBlocks.begin(), kBlocks.end(), name);
   if (found == kBlocks.end()) return kOtherBlock;
   return static_cast<std::uint64_t>(std::distance(kBlocks.begin(), found));

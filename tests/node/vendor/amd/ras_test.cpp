@@ -115,6 +115,7 @@ TEST(RasBlockTest, HasTheDriversNumber) {
   EXPECT_EQ(ras_block("umc"), 0U);
   EXPECT_EQ(ras_block("xgmi_wafl"), 7U);
   EXPECT_EQ(ras_block("mmsch"), 19U);
+  EXPECT_EQ(ras_block("mca_mp0"), 14U);
   EXPECT_EQ(ras_block("of_tomorrow"), kOtherBlock);
 }
 

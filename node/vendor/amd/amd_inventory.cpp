@@ -58,11 +58,11 @@ class InventoryReader {
     const auto pci = read_pci_card(files_, group.address);
     if (!pci) return leave_out(group.address, pci.error().message);
     if (!pci->physical_function.empty()) divided_.insert(pci->physical_function);
-    const bool is_divided = group.nodes.size() > 1 || (!pci->compute_partition.empty() &&
-                                                       pci->compute_partition != kWholeMode);
+    const bool has_partitions = group.nodes.size() > 1 || (!pci->compute_partition.empty() &&
+                                                           pci->compute_partition != kWholeMode);
     for (std::size_t i = 0; i < group.nodes.size(); ++i) {
       AmdCard card = whole_card(*pci, group.nodes[i]);
-      if (is_divided) make_partition(*pci, group.nodes.size(), i, card);
+      if (has_partitions) make_partition(*pci, group.nodes.size(), i, card);
       add(std::move(card), group.nodes[i], pci->address);
     }
   }
@@ -135,14 +135,14 @@ class InventoryReader {
   }
 
   void add(AmdCard card, const KfdNode& node, const std::string& address) {
-    if (count(card) == 0) return leave_out(address, "the driver reports no memory of its own");
+    if (card.installed.total.count() == 0) {
+      return leave_out(address, "the driver reports no memory of its own");
+    }
     if (!model::is_card_id(card.installed.card.id)) {
       return leave_out(address, "its id has other characters than letters, digits and - _ . :");
     }
     read_.push_back({std::move(card), node});
   }
-
-  static std::int64_t count(const AmdCard& card) { return card.installed.total.count(); }
 
   /// A card whose virtual functions are here gives its memory to them.
   void leave_out_divided() {

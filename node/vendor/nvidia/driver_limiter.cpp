@@ -30,7 +30,7 @@ HookedDriver driver_by(const LimiterPlaces& places) {
               },
           .in_use =
               [places](const std::string& cgroup, const hook::Limits& limits) {
-                return memory_in_use(places, cgroup, limits);
+                return memory_in_use(places, cgroup, limits.nvidia.at(0).card);
               }};
 }
 

@@ -62,6 +62,7 @@ class InventoryReader {
                                                            pci->compute_partition != kWholeMode);
     for (std::size_t i = 0; i < group.nodes.size(); ++i) {
       AmdCard card = whole_card(*pci, group.nodes[i]);
+      set_memory(memory_of(*pci, group.nodes[i], group.nodes.size()), card);
       if (has_partitions) make_partition(*pci, group.nodes.size(), i, card);
       add(std::move(card), group.nodes[i], pci->address);
     }
@@ -96,16 +97,25 @@ class InventoryReader {
       const auto parent = read_unique_id(files_, pci.physical_function);
       of_model.parent = id_of(parent ? *parent : "", pci.physical_function);
     }
-    const std::uint64_t bytes =
-        pci.memory_bytes == 0 ? node.memory_bytes : std::min(pci.memory_bytes, node.memory_bytes);
-    card.installed.total = Mebibytes(static_cast<std::int64_t>(bytes / kMebibyte));
-    of_model.memory = card.installed.total;
     card.installed.index = static_cast<int>(node.number);
     card.installed.compute_capability = gfx_name(node.gfx_version);
     card.gpu_id = node.gpu_id;
     card.render_node = "renderD" + std::to_string(node.render_minor);
     card.card_node = pci.card_node;
     return card;
+  }
+
+  /// At most an equal part: a driver may let partitions share all memory, and reports it for each
+  /// (amdgpu_amdkfd_xcp_memory_size() in amdgpu/amdgpu_amdkfd.c), but pods on all of them together
+  /// have it only once.
+  static std::uint64_t memory_of(const PciCard& pci, const KfdNode& node, std::size_t parts) {
+    return pci.memory_bytes == 0 ? node.memory_bytes
+                                 : std::min(pci.memory_bytes / parts, node.memory_bytes);
+  }
+
+  static void set_memory(std::uint64_t bytes, AmdCard& card) {
+    card.installed.total = Mebibytes(static_cast<std::int64_t>(bytes / kMebibyte));
+    card.installed.card.memory = card.installed.total;
   }
 
   /// amdkfd has it where amdgpu has no such file; a partition's own may be another.

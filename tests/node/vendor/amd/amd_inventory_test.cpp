@@ -88,6 +88,18 @@ TEST_F(AmdInventoryTest, APartitionIsACardOfItsCard) {
   }
 }
 
+TEST_F(AmdInventoryTest, MemoryThatPartitionsShareIsThereOnce) {
+  machine_.add_cpx();
+  for (unsigned node = 1; node <= 8; ++node) {
+    machine_.add_kfd(node, {}, 127 + node, 0xc100 | (node - 1), Gpu{}.bytes);
+  }
+  const auto cards = read();
+  ASSERT_TRUE(cards) << cards.error().message;
+  Mebibytes sum;
+  for (const AmdCard& card : cards->cards) sum += card.installed.card.memory;
+  EXPECT_EQ(sum, Mebibytes(8 * 24'574)) << "of 196'592 MiB";
+}
+
 TEST_F(AmdInventoryTest, EveryIdAndModelIsValidInTheWholeTree) {
   machine_.add_cpx();
   machine_.add_pci({.address = "0000:d1:00.0", .unique_id = "", .product = ""}, 20, 150);

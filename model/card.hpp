@@ -14,7 +14,8 @@
 
 namespace tangram::model {
 
-/// What a card is. The model treats both alike: a MIG instance is a card.
+/// What a card is. The model treats both alike: a MIG instance is a card. So is a part of another
+/// vendor's card that the hardware keeps apart: AMD's compute partitions, and virtual functions.
 enum class CardKind { kPhysical, kMig };
 
 inline constexpr std::array<std::string_view, 2> kCardKindNames{"physical", "mig"};
@@ -27,7 +28,7 @@ inline constexpr std::array<std::string_view, 2> kCardKindNames{"physical", "mig
 /// A direct connection from one card to another of the same node.
 struct Link {
   std::string peer;  ///< the other card's id
-  std::string type;  ///< "nvlink" or "pcie"
+  std::string type;  ///< "nvlink", "xgmi" or "pcie"
   int count = 1;     ///< parallel links of that type
   friend bool operator==(const Link&, const Link&) = default;
 };
@@ -64,7 +65,7 @@ struct Card : CardTraits {
   std::string unavailable_reason;  ///< for people; set when not healthy or cordoned
   int numa_node = -1;              ///< -1 = unknown
   std::string pci_bus;             ///< "0000:17:00.0"; empty = unknown
-  std::string parent;              ///< MIG: the physical card's id
+  std::string parent;              ///< of a part: the physical card's id
   std::vector<Link> links;
 
   friend bool operator==(const Card&, const Card&) = default;

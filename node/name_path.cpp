@@ -35,14 +35,24 @@ Result<NamePath> choose_name_path(const NodeSoftware& software, const VendorRunt
     return older_version(version_number(software.kubelet), "1.29") ? NamePath::kCdiAnnotation
                                                                    : NamePath::kCdiDevices;
   }
+  const std::string by_variable = "; or, in a cluster without Tangram's webhook, " +
+                                  std::string(vendor.setup) +
+                                  ", and start the agent with --device-ids-by=env";
   return fail(Errc::kInvalidArgument,
               "the container runtime " + quote(software.runtime) +
                   " has no CDI: use containerd 1.7 or newer with enable_cdi = true, or CRI-O 1.23 "
-                  "or newer; or, in a cluster without Tangram's webhook, " +
-                  std::string(vendor.setup) + ", and start the agent with --device-ids-by=env");
+                  "or newer" +
+                  (vendor.takes_names ? by_variable : ""));
 }
 
 Result<NamePath> find_name_path(const Settings& settings, const Result<OwnNode>& node) {
+  const VendorRuntime& runtime = settings.vendor->facts().runtime;
+  if (settings.name_path == NamePath::kEnvironment && !runtime.takes_names) {
+    return fail(Errc::kInvalidArgument,
+                "--device-ids-by=env is not for these cards: no runtime takes names of CDI devices "
+                "in " +
+                    std::string(runtime.variable) + "; write auto");
+  }
   if (settings.name_path) return *settings.name_path;
   const std::string file = settings.state_dir + "/device-ids-by";
   const auto text = read_file(file);
@@ -51,7 +61,7 @@ Result<NamePath> find_name_path(const Settings& settings, const Result<OwnNode>&
   if (!known && stored) return *stored;
   if (!node) return node.error();
   if (!known) return fail(Errc::kUnavailable, "the Node has no version of kubelet or runtime yet");
-  auto chosen = choose_name_path(node->software, settings.vendor->facts().runtime);
+  auto chosen = choose_name_path(node->software, runtime);
   if (!chosen) return chosen;
   if (auto written = replace_file(file, to_string(*chosen)); !written) {
     spdlog::warn("{}", written.error().message);

@@ -23,6 +23,8 @@ Result<NamePath> choose_name_path(const NodeSoftware& software, const VendorRunt
 
 /// The setting, or the choice for this node, which is stored in the state folder. While the API
 /// server does not answer, the stored choice: a wrong one would let containers start without cards.
+/// @returns kInvalidArgument also if the setting is the variable, and the vendor's runtime takes no
+///          names there
 /// @param node  as the API server answered just now, or its error
 Result<NamePath> find_name_path(const Settings& settings, const Result<OwnNode>& node);
 

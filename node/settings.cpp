@@ -23,15 +23,24 @@ constexpr std::string_view kFile = "file:";
 
 using Vendors = std::vector<std::shared_ptr<Vendor>>;
 
-/// What --cards accepts: "nvml or file:PATH".
+/// What --cards accepts: "auto or nvml or file:PATH".
 std::string card_sources(const Vendors& vendors) {
-  std::string text;
+  std::string text = std::string(kAuto) + " or ";
   for (const auto& vendor : vendors) text += std::string(vendor->facts().source) + " or ";
   return text + "file:PATH";
 }
 
+/// The first vendor of which this machine has cards. The first of all if it has none, or it cannot
+/// be told: a file's cards need none, and an agent without the host's /sys says so itself.
+std::shared_ptr<const Vendor> vendor_of_machine(const Vendors& vendors) {
+  const auto found =
+      std::ranges::find_if(vendors, [](const auto& vendor) { return vendor->has_cards(); });
+  return found == vendors.end() ? vendors.front() : *found;
+}
+
 /// @returns null if --cards names neither a vendor nor a file
 std::shared_ptr<const Vendor> vendor_of(const Vendors& vendors, std::string_view cards) {
+  if (cards == kAuto) return vendor_of_machine(vendors);
   if (cards.starts_with(kFile) && cards.size() > kFile.size()) return vendors.front();
   const auto found = std::find_if(vendors.begin(), vendors.end(), [&](const auto& vendor) {
     return vendor->facts().source == cards;
@@ -54,7 +63,9 @@ void add_memory_limits(CLI::App& cli, std::string& memory_limits) {
 void add_cards(CLI::App& cli, Settings& settings, const Vendors& vendors, std::string& cards) {
   const std::string sources = card_sources(vendors);
   cli.add_option("--cards", cards,
-                 "Where cards come from: " + sources + " (docs/node.md has an example)")
+                 "Where cards come from: " + sources +
+                     ". auto: the driver of the cards that this machine has, NVIDIA's before "
+                     "others (docs/node.md)")
       ->check([&vendors, sources](const std::string& text) -> std::string {
         return vendor_of(vendors, text) ? "" : "write " + sources;
       });
@@ -122,6 +133,18 @@ void add_folders(CLI::App& cli, Settings& settings) {
       ->check([](const std::string& path) -> std::string {
         return path == kNone || path.starts_with('/') ? "" : "write a path from / on, or none";
       });
+}
+
+/// Every vendor's; the values go to Vendor::set_places().
+void add_places(CLI::App& cli, HostPlaces& places) {
+  cli.add_option("--host-root", places.host_root,
+                 "The host's root folder, as this program and the launcher of MPS daemons see it");
+  cli.add_option("--run-dir", places.run_dir,
+                 "What running containers are held to, and the pipes of MPS daemons; mounted into "
+                 "containers");
+  cli.add_option("--memory-hook", places.memory_hook,
+                 "The program that the container runtime starts for --memory-limits=driver; copied "
+                 "to the host");
 }
 
 void add_metrics(CLI::App& cli, Settings& settings, std::string& listen, std::string& clients) {
@@ -194,7 +217,8 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   ParsedSettings parsed;
   Settings& settings = parsed.settings;
   const Vendors vendors = make_vendors();
-  std::string cards(vendors.front()->facts().source);
+  std::string cards = kAuto;
+  HostPlaces places;
   std::string name_path = kAuto;
   std::string memory_limits = kAuto;
   std::string listen = to_string(settings.metrics.listen);
@@ -212,6 +236,7 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   add_memory_limits(cli, memory_limits);
   add_signatures(cli, settings);
   add_folders(cli, settings);
+  add_places(cli, places);
   for (const auto& vendor : vendors) vendor->add_options(cli);
   add_metrics(cli, settings, listen, metrics_clients);
   add_operation(cli, settings, audit_seconds, over_limit);
@@ -224,6 +249,7 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     parsed.exit = cli.exit(error) == 0 ? 0 : kBadUsage;
   }
+  for (const auto& vendor : vendors) vendor->set_places(places);
   settings.vendor = vendor_of(vendors, cards);
   if (cards.starts_with(kFile)) settings.card_file = cards.substr(kFile.size());
   settings.name_path = parse_name_path(name_path);

@@ -63,7 +63,7 @@ std::string_view HealthTracker::unhealthy_reason(const std::string& card, TimePo
   const auto found = cards_.find(card);
   if (found == cards_.end() || !found->second.listed) return kNotListed;
   const State& state = found->second;
-  if (state.needs_reset) return kNeedsReset;
+  if (state.needs_reset) return rules_.reset_reason;
   if (state.unhealthy_until && now < *state.unhealthy_until) return state.reason;
   return {};
 }

@@ -15,19 +15,6 @@
 
 namespace tangram::node {
 
-/// What faults mean for a card. A driver error in neither list makes it unhealthy for
-/// `unhealthy_time`.
-struct HealthRules {
-  std::string_view error_name = "error";   ///< what the vendor calls a driver error, for the log
-  std::set<std::uint64_t> ignored_errors;  ///< leave the card healthy
-  std::set<std::uint64_t> reset_errors;    ///< leave the card unhealthy until it was reset
-
-  /// After so long without another fault a card is healthy again. Long enough that the restart of
-  /// a container that a fault killed (kubelet backs off for at most 5 minutes) tries the card
-  /// before new pods get it; short enough that no operator needs to intervene.
-  std::chrono::minutes unhealthy_time{10};
-};
-
 /// Why a card takes no new pods: every reason of the agent's own. They contain no numbers, so that
 /// they change only with the state.
 inline constexpr std::string_view kDriverNotAnswering = "the driver does not answer";
@@ -37,6 +24,21 @@ inline constexpr std::string_view kNeedsReset =
     "the card reported a fault that only a reset mends; see its XID in the agent's log";
 inline constexpr std::string_view kRecentFault = "the card reported a fault a short while ago";
 inline constexpr std::string_view kCameBack = "the card came back a short while ago";
+
+/// What faults mean for a card. A driver error in neither list makes it unhealthy for
+/// `unhealthy_time`.
+struct HealthRules {
+  std::string_view error_name = "error";   ///< what the vendor calls a driver error, for the log
+  std::set<std::uint64_t> ignored_errors;  ///< leave the card healthy
+  std::set<std::uint64_t> reset_errors;    ///< leave the card unhealthy until it was reset
+  /// Of a card that needs a reset. Begins as kNeedsReset does.
+  std::string_view reset_reason = kNeedsReset;
+
+  /// After so long without another fault a card is healthy again. Long enough that the restart of
+  /// a container that a fault killed (kubelet backs off for at most 5 minutes) tries the card
+  /// before new pods get it; short enough that no operator needs to intervene.
+  std::chrono::minutes unhealthy_time{10};
+};
 
 /// Decides which cards of one machine are healthy.
 ///

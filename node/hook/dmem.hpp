@@ -8,7 +8,7 @@ namespace tangram::node::hook {
 
 /// Limits of the kernel's controller `dmem` (Linux 6.14 and newer), for drivers that account there,
 /// as amdgpu and xe do. A card is named by its region, as in dmem.capacity of the root cgroup:
-/// "drm/0000:03:00.0/vram0".
+/// "drm/0000:03:00.0/vram" of amdgpu, "drm/0000:03:00.0/vram0" of xe.
 ///
 /// The controller must be enabled down to the container's cgroup. runc enables every controller
 /// that the kernel has. Where the runtime leaves it out, check() fails: the cgroups above are

@@ -5,11 +5,16 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace tangram::node {
 
 /// Cards by the isolation mode in which containers share them.
 using SharedCards = std::array<CardsInMode, model::kIsolationModes>;
+
+/// For a mode in which nothing is set up, and nothing holds pods to their shares.
+/// @param note  Enforcement::note
+[[nodiscard]] std::unique_ptr<Enforcer> make_idle_enforcer(std::string note);
 
 /// The enforcer of each isolation mode. Threads: safe.
 class Enforcers {

@@ -1,13 +1,16 @@
-#include "node/isolation/enforcer.hpp"
+#include "node/isolation/enforcers.hpp"
 
 #include <memory>
+#include <string>
+#include <utility>
 
 namespace tangram::node {
 namespace {
 
-/// Mode "none": nothing is set up, and nothing holds pods to their shares.
-class NoneEnforcer final : public Enforcer {
+class IdleEnforcer final : public Enforcer {
  public:
+  explicit IdleEnforcer(std::string note) : note_(std::move(note)) {}
+
   Result<void> prepare(const std::string& /*card*/, const CardSharers& /*sharers*/) override {
     return {};
   }
@@ -20,15 +23,22 @@ class NoneEnforcer final : public Enforcer {
   Result<void> release(const std::string& /*card*/) override { return {}; }
   void maintain() override {}
   [[nodiscard]] Enforcement enforcement(const model::GrantedCard& /*part*/) const override {
-    return {Holder::kNobody, Holder::kNobody,
-            "isolation none: nothing holds the pods on this card to their shares"};
+    return {Holder::kNobody, Holder::kNobody, note_};
   }
+
+ private:
+  const std::string note_;
 };
 
 }  // namespace
 
+std::unique_ptr<Enforcer> make_idle_enforcer(std::string note) {
+  return std::make_unique<IdleEnforcer>(std::move(note));
+}
+
+/// Mode "none".
 std::unique_ptr<Enforcer> make_none_enforcer(const EnforcerParts& /*parts*/) {
-  return std::make_unique<NoneEnforcer>();
+  return make_idle_enforcer("isolation none: nothing holds the pods on this card to their shares");
 }
 
 }  // namespace tangram::node

@@ -30,12 +30,13 @@ enum class NamePath : std::uint8_t {
 [[nodiscard]] std::string_view to_string(NamePath path);
 [[nodiscard]] std::optional<NamePath> parse_name_path(std::string_view text);
 
-/// A vendor's own container runtime, which selects devices by an environment variable. It must
-/// accept the names of CDI devices there.
+/// A vendor's own container runtime, which selects devices by an environment variable.
 struct VendorRuntime {
   std::string_view variable;  ///< "NVIDIA_VISIBLE_DEVICES"
   std::string_view no_card;   ///< its value for no card
   std::string_view setup;     ///< how to set it up, as an instruction
+  /// It accepts the names of CDI devices there, as kEnvironment needs.
+  bool takes_names = true;
 };
 
 /// The answer to kubelet's Allocate, which kubelet passes to the runtime at every start of the

@@ -26,25 +26,41 @@ constexpr const char* kPageSize = "100";  // a slice has at most 128 devices, ea
 // Newest first. A server has one of them since 1.32; v1alpha3 of 1.31 was off by default.
 constexpr std::array<std::string_view, 3> kVersions{"v1", "v1beta2", "v1beta1"};
 
-struct Uuids {
+/// An attribute that Kubernetes defines for all drivers (k8s.io/dynamic-resource-allocation,
+/// deviceattribute).
+constexpr std::string_view kPciBus = "resource.kubernetes.io/pciBusID";
+
+struct Names {
   std::set<std::string> cards;
   std::set<std::string> parents;
+  std::set<std::string> buses;
 };
 
-/// By the names that NVIDIA's driver gives its attributes.
-void read_attributes(json::Reader& in, Uuids& uuids) {
+void add(std::set<std::string>& to, std::string name) {
+  if (!name.empty()) to.insert(std::move(name));
+}
+
+/// By the names that NVIDIA's driver gives its attributes. AMD's has no UUIDs, but places.
+void read_attributes(json::Reader& in, Names& names) {
+  std::string card;
+  std::string parent;
+  std::string bus;
   in.object([&](std::string_view name) {
-    const bool is_card = name == "uuid";
-    if (!is_card && name != "parentUUID") return in.skip();
-    std::string uuid;
-    json::read_members(in, "string", uuid);
-    if (!uuid.empty()) (is_card ? uuids.cards : uuids.parents).insert(std::move(uuid));
+    if (name == "uuid") return json::read_members(in, "string", card);
+    if (name == "parentUUID") return json::read_members(in, "string", parent);
+    if (name == kPciBus) return json::read_members(in, "string", bus);
+    in.skip();
   });
+  // Of a card with a UUID, other instances may be at the same place.
+  if (card.empty()) add(names.buses, std::move(bus));
+  add(names.cards, std::move(card));
+  add(names.parents, std::move(parent));
 }
 
 json::Outline slice_outline() {
-  const json::Outline::Member attributes{"attributes",
-                                         {{"uuid", {{"string"}}}, {"parentUUID", {{"string"}}}}};
+  const json::Outline::Member attributes{
+      "attributes",
+      {{"uuid", {{"string"}}}, {"parentUUID", {{"string"}}}, {kPciBus, {{"string"}}}}};
   return {.members = {{"spec", {{"driver"}, {"devices", {attributes, {"basic", {attributes}}}}}}}};
 }
 
@@ -95,8 +111,8 @@ Result<DriverCards> list_version(kube::KubeApi& api, std::string_view version,
 }  // namespace
 
 std::string_view DriverCards::driver_of(const model::Card& card) const {
-  for (const std::string_view driver :
-       {find(cards, card.id), find(cards, card.parent), find(parents, card.id)}) {
+  for (const std::string_view driver : {find(cards, card.id), find(cards, card.parent),
+                                        find(parents, card.id), find(buses, card.pci_bus)}) {
     if (!driver.empty()) return driver;
   }
   return "";
@@ -105,7 +121,7 @@ std::string_view DriverCards::driver_of(const model::Card& card) const {
 Result<void> add_slice(std::string slice, DriverCards& cards) {
   static const json::Outline kOutline = slice_outline();
   std::string driver;
-  Uuids found;
+  Names found;
   json::Reader in(slice, kOutline);
   const auto attributes = [&](json::Reader&) { read_attributes(in, found); };
   const auto basic = [&](json::Reader&) { json::read_members(in, "attributes", attributes); };
@@ -120,6 +136,7 @@ Result<void> add_slice(std::string slice, DriverCards& cards) {
   if (driver.empty()) return fail(Errc::kInvalidArgument, "spec.driver: missing");
   for (const std::string& uuid : found.cards) cards.cards.emplace(uuid, driver);
   for (const std::string& uuid : found.parents) cards.parents.emplace(uuid, driver);
+  for (const std::string& bus : found.buses) cards.buses.emplace(bus, driver);
   return {};
 }
 

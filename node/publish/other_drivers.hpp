@@ -22,14 +22,17 @@ namespace tangram::node {
 struct DriverCards {
   using Drivers = std::map<std::string, std::string, std::less<>>;  ///< by UUID
   Drivers cards;
-  Drivers parents;  ///< the physical cards of published MIG instances
+  Drivers parents;     ///< the physical cards of published MIG instances
+  Drivers buses = {};  ///< by PCI address: devices without a UUID, as AMD's driver publishes them
 
-  /// The driver that publishes the card, its physical card or an instance of it; "" = none.
+  /// The driver that publishes the card, its physical card, an instance of it, or a device at its
+  /// place; "" = none.
   [[nodiscard]] std::string_view driver_of(const model::Card& card) const;
   friend bool operator==(const DriverCards&, const DriverCards&) = default;
 };
 
-/// Adds the devices of a ResourceSlice of v1, v1beta2 or v1beta1 whose UUID is an attribute.
+/// Adds the devices of a ResourceSlice of v1, v1beta2 or v1beta1 that have an attribute with their
+/// UUID or their PCI address.
 /// @returns kInvalidArgument if it is none; some devices may have been added then
 Result<void> add_slice(std::string slice, DriverCards& cards);
 

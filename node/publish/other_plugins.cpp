@@ -10,15 +10,19 @@
 namespace tangram::node {
 namespace {
 
-// Of each vendor's own device plugin; with '-' at the end, all names that begin so.
-constexpr std::array<std::string_view, 3> kOtherPluginsGpus{
-    "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-"};
+// Of each vendor's own device plugin; with '-' or '_' at the end, all names that begin so. AMD's
+// names compute partitions by their mode and that of the memory, amd.com/cpx_nps4
+// (github.com/ROCm/k8s-device-plugin, docs/user-guide/resource-allocation.md).
+constexpr std::array<std::string_view, 9> kOtherPluginsGpus{
+    "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-", "amd.com/gpu", "amd.com/spx_",
+    "amd.com/dpx_",   "amd.com/tpx_",          "amd.com/qpx_",    "amd.com/cpx_"};
 
 }  // namespace
 
 bool is_other_plugins_gpu(std::string_view resource) {
   const auto is_named = [&](std::string_view name) {
-    return name.ends_with('-') ? resource.starts_with(name) : resource == name;
+    const bool is_begin = name.ends_with('-') || name.ends_with('_');
+    return is_begin ? resource.starts_with(name) : resource == name;
   };
   return std::any_of(kOtherPluginsGpus.begin(), kOtherPluginsGpus.end(), is_named);
 }

@@ -19,7 +19,7 @@ namespace tangram::node {
 
 /// Is this the default name of a resource of a vendor's own device plugin, such as NVIDIA's
 /// nvidia.com/gpu, its time-sliced form nvidia.com/gpu.shared, or its MIG instances,
-/// nvidia.com/mig-1g.10gb?
+/// nvidia.com/mig-1g.10gb; AMD's amd.com/gpu, or its compute partitions, amd.com/cpx_nps4?
 [[nodiscard]] bool is_other_plugins_gpu(std::string_view resource);
 
 /// Is a device, by its id in kubelet's record, this card or a part of it? NVIDIA's plugin names its

@@ -29,9 +29,19 @@ struct VendorFacts {
   VendorRuntime runtime;
 };
 
+/// What every vendor needs of this machine. The initialisers are the defaults.
+struct HostPlaces {
+  /// The host's root, as this program sees it: by its first process, also from a privileged
+  /// container in the host's PID namespace.
+  std::string host_root = "/proc/1/root";
+  std::string run_dir = "/run/tangram";  ///< ends with the machine; the same path on the host
+  /// In the agent's image: what the container runtime starts to limit memory.
+  std::string memory_hook = "/usr/bin/tangram-memory-hook";
+};
+
 /// All that the agent knows of one vendor's cards. A further vendor is a folder beside `nvidia/`
-/// with an implementation, and an entry in vendors.cpp. Threads: add_options() first, the rest from
-/// any.
+/// with an implementation, and an entry in vendors.cpp. Threads: add_options() and set_places()
+/// first, the rest from any.
 class Vendor {
  public:
   explicit Vendor(VendorFacts facts) : facts_(std::move(facts)) {}
@@ -43,6 +53,13 @@ class Vendor {
 
   /// Adds the vendor's own flags. Parsing them sets what the other calls go by.
   virtual void add_options(CLI::App& cli) = 0;
+
+  /// Before the calls below, if the places are not the defaults.
+  virtual void set_places(const HostPlaces& /*places*/) {}
+
+  /// Whether this machine has cards of the vendor, with a driver or without: it may be loaded
+  /// later.
+  [[nodiscard]] virtual bool has_cards() const { return false; }
 
   /// The cards that the driver shows, with the isolation modes that this machine can enforce, and
   /// the means of memory limits that it can use on each card now (InstalledCard::memory_means).

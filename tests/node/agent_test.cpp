@@ -12,11 +12,13 @@
 #include "node/cards/file_source.hpp"
 #include "node/publish/node_record.hpp"
 #include "node/publish/own_node.hpp"
+#include "node/vendor/amd/amd.hpp"
 #include "node/vendor/nvidia/nvidia.hpp"
 #include "node/vendor/nvidia/stand_in/library_limiter.hpp"
 #include "shim/page_files.hpp"
 #include "tests/node/kubelet/fake_kubelet.hpp"
 #include "tests/node/kubelet/fake_runtime.hpp"
+#include "tests/node/vendor/amd/fake_machine.hpp"
 #include "tests/testing/eventually.hpp"
 #include "tests/testing/kube_builders.hpp"
 #include "tests/testing/passing_api.hpp"
@@ -277,6 +279,32 @@ TEST_F(AgentTest, FromCardsToAContainer) {
   const double lag = value("tangram_node_watch_lag_seconds");
   EXPECT_GE(lag, 0);
   EXPECT_LT(lag, 60) << "the clock of this process did not begin with it";
+}
+
+TEST_F(AgentTest, OnANodeOfAmdAContainerGetsItsPartition) {
+  const amd::FakeMachine machine;
+  machine.add_cpx();
+  auto of_amd =
+      std::make_shared<amd::Amd>(amd::Settings{.places = {}, .cgroups = machine.cgroups()});
+  of_amd->set_places({.host_root = machine.root(), .run_dir = folder.path() + "/run"});
+  vendor = std::move(of_amd);
+  start();
+  ASSERT_TRUE(eventually([&] { return published().size() == 8; }));
+  EXPECT_EQ(published()[2].id, "AMD-8f1c2d3e4a5b6c7d-cpx2");
+  EXPECT_EQ(published()[2].model, "MI300X OAM CPX NPS4");
+  EXPECT_EQ(published()[2].memory_limits, model::MemoryLimits::kNone);
+  ASSERT_TRUE(eventually([&] { return kubelet.slots() == 128; }));
+  const auto a = bind("a", "AMD-8f1c2d3e4a5b6c7d-cpx2");
+  ASSERT_EQ(kubelet.admit(a), "");
+  ASSERT_EQ(kubelet.start_container(a), "");
+  const std::string text = spec(a);
+  EXPECT_NE(text.find("/dev/kfd"), std::string::npos) << text;
+  EXPECT_NE(text.find("/dev/dri/renderD130"), std::string::npos);
+  EXPECT_NE(text.find("AMD_VISIBLE_DEVICES=none"), std::string::npos);
+  EXPECT_EQ(text.find("/dev/dri/card"), std::string::npos);
+  for (const char* const other : {"128", "129", "131", "132", "133", "134", "135"}) {
+    EXPECT_EQ(text.find(std::string("renderD") + other), std::string::npos) << other;
+  }
 }
 
 TEST_F(AgentTest, OnlyWhatKubeletGaveToAnotherPluginTakesCardsOutOfService) {

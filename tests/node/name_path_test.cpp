@@ -1,6 +1,7 @@
 #include "node/name_path.hpp"
 
 #include "base/file.hpp"
+#include "node/vendor/amd/amd.hpp"
 #include "node/vendor/nvidia/nvidia.hpp"
 #include "node/vendor/vendors.hpp"
 #include "tests/testing/temp_folder.hpp"
@@ -84,6 +85,23 @@ TEST(NamePathTest, NeverChoosesTheVariableThatTheWebhookSetsByItself) {
   settings.name_path = NamePath::kEnvironment;
   EXPECT_EQ(find_name_path(settings, running("v1.31.2", "containerd://1.6.33")).value(),
             NamePath::kEnvironment);
+}
+
+TEST(NamePathTest, TheVariableOfARuntimeThatTakesNoNamesCannotBeChosen) {
+  const testing::TempFolder folder;
+  Settings settings = settings_in(folder.path());
+  settings.vendor = std::make_shared<amd::Amd>();
+  const auto old = find_name_path(settings, running("v1.31.2", "containerd://1.6.33"));
+  ASSERT_FALSE(old);
+  EXPECT_NE(old.error().message.find("enable_cdi = true"), std::string::npos);
+  EXPECT_EQ(old.error().message.find("--device-ids-by"), std::string::npos) << old.error().message;
+  settings.name_path = NamePath::kEnvironment;
+  const auto chosen = find_name_path(settings, running("v1.31.2", "containerd://2.1.9"));
+  EXPECT_EQ(chosen.error().code, Errc::kInvalidArgument);
+  EXPECT_NE(chosen.error().message.find("AMD_VISIBLE_DEVICES"), std::string::npos);
+  settings.name_path = std::nullopt;
+  EXPECT_EQ(find_name_path(settings, running("v1.31.2", "containerd://2.1.9")).value(),
+            NamePath::kCdiDevices);
 }
 
 }  // namespace

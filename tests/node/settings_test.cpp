@@ -1,10 +1,13 @@
 #include "node/settings.hpp"
 
+#include "base/file.hpp"
 #include "node/vendor/nvidia/nvidia.hpp"
+#include "tests/testing/temp_folder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,6 +48,40 @@ TEST(SettingsTest, ReadsFlags) {
   ASSERT_TRUE(vendor);
   EXPECT_EQ(vendor->settings().cdi_dirs, std::vector<std::string>{"/nowhere"});
   EXPECT_EQ(parsed.settings.audit_interval, std::chrono::seconds(5));
+}
+
+/// A folder with the kernel's list of PCI devices.
+class MachineTest : public ::testing::Test {
+ protected:
+  void add(const std::string& address, const std::string& vendor, const std::string& device_class) {
+    const std::string device = folder_.path() + "/sys/bus/pci/devices/" + address;
+    std::filesystem::create_directories(device);
+    ASSERT_TRUE(replace_file(device + "/vendor", vendor + "\n"));
+    ASSERT_TRUE(replace_file(device + "/class", device_class + "\n"));
+  }
+  /// The vendor that the agent chooses.
+  [[nodiscard]] std::string source(const char* cards = "--cards=auto") const {
+    const std::string root = "--host-root=" + folder_.path();
+    const auto parsed = parse({"--node-name=n1", root.c_str(), cards});
+    return parsed.exit ? "" : std::string(parsed.settings.vendor->facts().source);
+  }
+  testing::TempFolder folder_;
+};
+
+TEST_F(MachineTest, ItsCardsChooseTheVendor) {
+  EXPECT_EQ(source(), "nvml") << "it has none";
+  add("0000:00:1f.3", "0x1002", "0x040300");  // a card's sound
+  EXPECT_EQ(source(), "nvml");
+  add("0000:c1:00.0", "0x1002", "0x120000");
+  EXPECT_EQ(source(), "amdgpu");
+  EXPECT_EQ(source("--cards=nvml"), "nvml");
+}
+
+TEST_F(MachineTest, NvidiasCardsComeFirst) {
+  add("0000:05:00.0", "0x1002", "0x030000");  // a processor's graphics
+  add("0000:17:00.0", "0x10de", "0x030200");
+  EXPECT_EQ(source(), "nvml");
+  EXPECT_EQ(source("--cards=amdgpu"), "amdgpu");
 }
 
 TEST(SettingsTest, MemoryLimitsAreTheStrongestThereAreUnlessOneIsNamed) {

@@ -161,13 +161,11 @@ Result<void> set_memory_limits(const LimiterPlaces& places, const std::string& c
 }
 
 Result<std::uint64_t> memory_in_use(const LimiterPlaces& places, const std::string& cgroup,
-                                    const hook::Limits& limits) {
-  const auto open = open_limiters(places, limits);
-  if (!open) return open.error();
-  hook::MemoryLimiter& limiter = open->driver ? *open->driver : *open->kernel;
-  const std::string& card = (open->driver ? limits.nvidia : limits.dmem).at(0).card;
-  if (auto checked = limiter.check(cgroup, card); !checked) return checked.error();
-  return limiter.in_use(cgroup, card);
+                                    const std::string& card) {
+  const auto driver = open_memory_limiter(places.find_nvml());
+  if (!driver) return driver.error();
+  if (auto checked = (*driver)->check(cgroup, card); !checked) return checked.error();
+  return (*driver)->in_use(cgroup, card);
 }
 
 }  // namespace tangram::node::nvidia

@@ -39,10 +39,9 @@ struct LimiterPlaces {
 Result<void> set_memory_limits(const LimiterPlaces& places, const std::string& cgroup,
                                const hook::Limits& limits);
 
-/// What a cgroup has of the one card in `limits`, in bytes, as the driver or the kernel compares it
-/// with the limit.
+/// What a cgroup has of a card, in bytes, as the driver compares it with the limit.
 /// @returns as set_memory_limits()
 Result<std::uint64_t> memory_in_use(const LimiterPlaces& places, const std::string& cgroup,
-                                    const hook::Limits& limits);
+                                    const std::string& card);
 
 }  // namespace tangram::node::nvidia

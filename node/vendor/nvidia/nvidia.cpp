@@ -1,6 +1,7 @@
 #include "node/vendor/nvidia/nvidia.hpp"
 
 #include "base/environment.hpp"
+#include "node/container/host_files.hpp"
 #include "node/vendor/nvidia/driver/programs.hpp"
 #include "node/vendor/nvidia/driver_limiter.hpp"
 #include "node/vendor/nvidia/mps_enforcer.hpp"
@@ -10,9 +11,9 @@
 #include "node/vendor/nvidia/offered_modes.hpp"
 #include "node/vendor/nvidia/sharing/sharing_files.hpp"
 #include "node/vendor/nvidia/sm_chunks.hpp"
-#include "node/vendor/nvidia/stand_in/files.hpp"
 #include "node/vendor/nvidia/stand_in/library_limiter.hpp"
 #include "node/vendor/nvidia/time_slice_enforcer.hpp"
+#include "node/vendor/pci_cards.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -100,7 +101,6 @@ void Nvidia::add_options(CLI::App& cli) {
   cli.add_option("--nvidia-cdi-dirs", settings_.cdi_dirs,
                  "Folders of NVIDIA's own CDI specs, comma-separated")
       ->delimiter(',');
-  cli.add_option("--run-dir", settings_.run_dir, "Pipes of MPS daemons; mounted into containers");
   cli.add_option("--nvml-library", settings_.nvml_library,
                  "NVIDIA's management library; default: that of the driver in --driver-roots, else "
                  "libnvidia-ml.so.1");
@@ -108,9 +108,6 @@ void Nvidia::add_options(CLI::App& cli) {
                  "Folders of the host that may hold the driver's files, as the root of a driver "
                  "container does; comma-separated, the first with the kernel's version counts")
       ->delimiter(',')
-      ->capture_default_str();
-  cli.add_option("--host-root", settings_.driver.host_root,
-                 "The host's root folder, as this program and the launcher of MPS daemons see it")
       ->capture_default_str();
   cli.add_option(
       "--mps-launcher", settings_.mps_launcher,
@@ -127,9 +124,6 @@ void Nvidia::add_options(CLI::App& cli) {
   cli.add_option("--stand-ins", settings_.stand_ins,
                  "Folder of the libraries that stand in for the driver's own in containers, for "
                  "--memory-limits=library; copied to the host");
-  cli.add_option("--memory-hook", settings_.memory_hook,
-                 "The program that the container runtime starts for --memory-limits=driver; copied "
-                 "to the host");
   cli.add_option("--sharing-configs", settings_.sharing_configs,
                  "Folder of configuration files of NVIDIA's device plugin, as its ConfigMap is "
                  "mounted: pods that ask for nvidia.com/gpu get replicas of cards as they say. The "
@@ -140,6 +134,17 @@ void Nvidia::add_options(CLI::App& cli) {
                  "Length of a turn under gpu-isolation time-slice: 0 the driver's default, 1 "
                  "short, 2 medium, 3 long")
       ->check(CLI::Range(0, 3));
+}
+
+void Nvidia::set_places(const HostPlaces& places) {
+  settings_.driver.host_root = places.host_root;
+  settings_.run_dir = places.run_dir;
+  settings_.memory_hook = places.memory_hook;
+}
+
+bool Nvidia::has_cards() const {
+  constexpr std::string_view kVendor = "0x10de";
+  return has_pci_card(settings_.driver.host_root, kVendor);
 }
 
 std::function<std::string()> Nvidia::find_nvml() const {

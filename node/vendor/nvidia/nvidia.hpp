@@ -34,6 +34,8 @@ class Nvidia final : public Vendor {
   explicit Nvidia(Settings settings = {});
 
   void add_options(CLI::App& cli) override;
+  void set_places(const HostPlaces& places) override;
+  [[nodiscard]] bool has_cards() const override;
   [[nodiscard]] std::unique_ptr<CardSource> open_cards() const override;
   [[nodiscard]] std::unique_ptr<Programs> programs() const override;
   [[nodiscard]] Result<std::optional<CardSharing>> card_sharing() const override;

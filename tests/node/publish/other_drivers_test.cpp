@@ -62,6 +62,33 @@ TEST(DriverCardsTest, DevicesWithoutAUuidAreNoCards) {
   EXPECT_EQ(cards, DriverCards{});
 }
 
+/// As AMD's driver writes it: a card without a UUID.
+TEST(DriverCardsTest, ADeviceWithoutAUuidIsTheCardAtItsPlace) {
+  DriverCards cards;
+  ASSERT_TRUE(add_slice(
+      R"({"spec":{"devices":[{"name":"gpu-1-128","attributes":{"type":{"string":"amdgpu"},)"
+      R"("resource.kubernetes.io/pciBusID":{"string":"0000:c1:00.0"}}}],"driver":"gpu.amd.com"}})",
+      cards));
+  model::Card partition = testing::card("AMD-1-cpx0");
+  partition.pci_bus = "0000:c1:00.0";
+  EXPECT_EQ(cards.driver_of(partition), "gpu.amd.com");
+  partition.pci_bus = "0000:d1:00.0";
+  EXPECT_EQ(cards.driver_of(partition), "");
+  partition.pci_bus = "";
+  EXPECT_EQ(cards.driver_of(partition), "");
+}
+
+TEST(DriverCardsTest, OtherInstancesAtThePlaceOfACardWithAUuidAreFree) {
+  DriverCards cards;
+  ASSERT_TRUE(
+      add_slice(R"({"spec":{"devices":[{"name":"m","attributes":{"uuid":{"string":"MIG-7"},)"
+                R"("resource.kubernetes.io/pciBusID":{"string":"0000:c1:00.0"}}}],"driver":"d"}})",
+                cards));
+  model::Card other = testing::card("MIG-8");
+  other.pci_bus = "0000:c1:00.0";
+  EXPECT_EQ(cards.driver_of(other), "");
+}
+
 TEST(DriverCardsTest, RefusesWhatIsNoSlice) {
   DriverCards cards;
   for (const char* text :

@@ -79,10 +79,12 @@ TEST_F(OtherPluginsTest, AnUnreadableCheckpointChangesNothing) {
 }
 
 TEST(OtherPluginsGpuTest, KnowsTheirNames) {
-  for (const char* name : {"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb"}) {
+  for (const char* name : {"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb",
+                           "amd.com/gpu", "amd.com/cpx_nps4", "amd.com/spx_nps1"}) {
     EXPECT_TRUE(is_other_plugins_gpu(name)) << name;
   }
-  for (const char* name : {"tangram.dev/gpu-slot", "rdma/hca", "nvidia.com/gpu-x"}) {
+  for (const char* name :
+       {"tangram.dev/gpu-slot", "rdma/hca", "nvidia.com/gpu-x", "amd.com/gpu.x", "amd.com/nic"}) {
     EXPECT_FALSE(is_other_plugins_gpu(name)) << name;
   }
 }

@@ -2,7 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/json_members.hpp"
-#include "node/vendor/nvidia/stand_in/files.hpp"
+#include "node/container/host_files.hpp"
 #include "shim/pages.hpp"
 
 #include <dlfcn.h>
@@ -175,7 +175,7 @@ Result<Containers> Containers::create(const std::string& build, const std::strin
   auto nvml = library_file("libnvidia-ml.so.1");
   if (!nvml) return nvml.error();
   const std::string installed = work_dir + "/lib";
-  const auto stand_ins = node::nvidia::install_on_host(
+  const auto stand_ins = node::install_on_host(
       {build + "/shim/stand_in_cuda/libcuda.so.1", build + "/shim/stand_in_nvml/libnvidia-ml.so.1"},
       installed);
   if (!stand_ins) return stand_ins.error();

@@ -167,19 +167,6 @@ TEST_F(DriverChangeTest, AnAgentThatDoesNotSeeTheHostsCgroupsChangesNothing) {
   EXPECT_EQ(recorded(), "");
 }
 
-TEST_F(DriverChangeTest, ARegionIsChangedInTheKernel) {
-  run(100, 200);
-  hook::Limits limits;
-  limits.dmem = {{.card = FakeHost::kRegion, .amount = Mebibytes(100)}};
-  ASSERT_TRUE(allocation().put(limits));
-  ASSERT_TRUE(limiter_.change("a-1", {card(FakeHost::kRegion, 50)}));
-  EXPECT_EQ(FakeHost::text_of(host_.leaf() + "/dmem.max"),
-            std::string(FakeHost::kRegion) + " 52428800\n");
-  EXPECT_EQ(recorded(), "");
-  FakeHost::write(host_.leaf() + "/dmem.current", std::string(FakeHost::kRegion) + " 4096\n");
-  EXPECT_EQ(*limiter_.in_use("a-1", FakeHost::kRegion), 4096U);
-}
-
 TEST_F(DriverChangeTest, CountsWhatTheCgroupHas) {
   play(R"({"uuid": "GPU-a", "memMiB": 32510, "cgroupUsedMiB": 70})");
   EXPECT_EQ(limiter_.in_use("a-1", "GPU-a").error().code, Errc::kNotFound);

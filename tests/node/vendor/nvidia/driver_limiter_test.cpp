@@ -91,12 +91,5 @@ TEST_F(DriverLimiterTest, AFolderThatCannotBeWrittenPostponesTheStart) {
   EXPECT_EQ(vendor.lists.at("hooks").size(), 1U);
 }
 
-TEST_F(DriverLimiterTest, TheHookBringsItsOwnLibc) {
-  const auto files = memory_hook_files("/usr/bin/tangram-memory-hook");
-  EXPECT_EQ(files.front(), "/usr/bin/tangram-memory-hook");
-  EXPECT_EQ(files.at(1), "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2");
-  EXPECT_EQ(files.size(), 7U);
-}
-
 }  // namespace
 }  // namespace tangram::node::nvidia

@@ -54,16 +54,23 @@ TEST(NvidiaTest, ReadsItsFlags) {
   nvidia.add_options(cli);
   cli.parse(
       "--nvidia-cdi-dirs=/a,/b --mps-launcher='nsenter --target 1' --mps-multiuser=false "
-      "--nvml-library=/lib/x --run-dir=/r --time-slice=2 --mps-compute=partitions");
+      "--nvml-library=/lib/x --time-slice=2 --mps-compute=partitions");
   const Settings& settings = nvidia.settings();
   EXPECT_EQ(settings.cdi_dirs, (std::vector<std::string>{"/a", "/b"}));
   EXPECT_EQ(settings.mps_launcher, "nsenter --target 1");
   EXPECT_FALSE(settings.mps_multiuser);
   EXPECT_EQ(settings.nvml_library, "/lib/x");
-  EXPECT_EQ(settings.run_dir, "/r");
   EXPECT_EQ(settings.time_slice, 2);
   EXPECT_EQ(settings.mps_compute, "partitions");
   EXPECT_THROW(cli.parse("--mps-compute=chunks"), CLI::ValidationError);
+}
+
+TEST(NvidiaTest, GoesByThePlacesOfTheMachine) {
+  Nvidia nvidia;
+  nvidia.set_places({.host_root = "/host", .run_dir = "/r", .memory_hook = "/hook"});
+  EXPECT_EQ(nvidia.settings().driver.host_root, "/host");
+  EXPECT_EQ(nvidia.settings().run_dir, "/r");
+  EXPECT_EQ(nvidia.settings().memory_hook, "/hook");
 }
 
 TEST(NvidiaTest, EnforcesMpsAndTimeSlices) {

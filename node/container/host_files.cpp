@@ -1,4 +1,4 @@
-#include "node/vendor/nvidia/stand_in/files.hpp"
+#include "node/container/host_files.hpp"
 
 #include "base/file.hpp"
 #include "base/sha256.hpp"
@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-namespace tangram::node::nvidia {
+namespace tangram::node {
 namespace {
 
 struct File {
@@ -63,4 +63,4 @@ Result<std::string> install_on_host(const std::vector<std::string>& from,
   return version;
 }
 
-}  // namespace tangram::node::nvidia
+}  // namespace tangram::node

@@ -1,4 +1,4 @@
-#include "node/vendor/nvidia/stand_in/files.hpp"
+#include "node/container/host_files.hpp"
 
 #include "base/file.hpp"
 #include "tests/testing/temp_folder.hpp"
@@ -8,7 +8,7 @@
 
 #include <filesystem>
 
-namespace tangram::node::nvidia {
+namespace tangram::node {
 namespace {
 
 class HostFilesTest : public ::testing::Test {
@@ -85,4 +85,4 @@ TEST_F(HostFilesTest, AFolderThatCannotBeMadeSaysSo) {
 }
 
 }  // namespace
-}  // namespace tangram::node::nvidia
+}  // namespace tangram::node

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tangram::node::nvidia {
+namespace tangram::node {
 
 /// Copies files from the agent's image to the host, where containers and the container runtime can
 /// use them: FOLDER/HASH/NAME. The hash is that of all of them, and the folder never changes: a
@@ -20,4 +20,4 @@ namespace tangram::node::nvidia {
 Result<std::string> install_on_host(const std::vector<std::string>& from,
                                     const std::string& folder);
 
-}  // namespace tangram::node::nvidia
+}  // namespace tangram::node

@@ -119,7 +119,9 @@ Result<FitResult> compute_fit(const Cluster& cluster, const FitRequest& request)
   Simulation simulation(*cluster.snapshot(), cordoned_nodes(cluster));
   FitResult result{.request = request_text(plan->demand.gpu),
                    .policy = std::string(plan->policy->name()),
-                   .isolation = plan->demand.gpu.isolation,
+                   .isolation = plan->demand.gpu.asks_replicas()
+                                    ? "of the node"
+                                    : std::string(to_string(plan->demand.gpu.isolation)),
                    .requested = request.count,
                    .capacity = simulation.capacity(*pod, *plan, kMostCounted)};
   while (result.places.size() < request.count) {
@@ -133,7 +135,7 @@ Result<FitResult> compute_fit(const Cluster& cluster, const FitRequest& request)
 
 std::string draw_fit(const Screen& screen, const FitResult& result, bool wide) {
   std::string text = headline(screen, result) + " (isolation " +
-                     std::string(to_string(result.isolation)) + ", policy " + result.policy + ")\n";
+                     result.isolation + ", policy " + result.policy + ")\n";
   const auto nodes = pods_by_node(result);
   Table table({{.name = "NODE", .may_shrink = true},
                {.name = "PODS", .right = true},
@@ -160,7 +162,7 @@ std::string fit_json(const FitResult& result) {
   std::string text;
   json::Writer out(text);
   out.begin_object().member("request", result.request).member("policy", result.policy);
-  out.member("isolation", to_string(result.isolation)).member("fits", result.fits());
+  out.member("isolation", result.isolation).member("fits", result.fits());
   out.member("pods", static_cast<std::int64_t>(result.capacity.pods));
   out.member("atLeast", result.capacity.more).key("nodes").begin_array();
   for (const auto& [node, pods] : result.capacity.nodes) {

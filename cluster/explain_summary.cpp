@@ -143,14 +143,17 @@ std::string ExplainSummary::fits_none() const {
       "fits none of " + std::to_string(nodes_) + " nodes: " + counted(reasons_, model::reason);
   if (reasons_.contains(Misfit::kIsolationUnsupported) ||
       reasons_.contains(Misfit::kIsolationBusy)) {
-    text += ". The pod asks for isolation " + std::string(to_string(isolation_)) +
-            "; to ask for another, write annotation " + model::full_name(model::kIsolationKey);
+    text += isolation_ ? ". The pod asks for isolation " + std::string(to_string(*isolation_)) +
+                             "; to ask for another, write annotation " +
+                             model::full_name(model::kIsolationKey)
+                       : ". The sharing configurations of nodes say how replicas are isolated";
   }
   if (reasons_.contains(Misfit::kMemoryLimits)) {
     text += ". The pod requires memory limits by " + std::string(to_string(memory_limits_)) +
             " at least, in annotation " + model::full_name(model::kMemoryLimitsKey) +
-            "; under isolation " + std::string(to_string(isolation_)) +
-            " these cards have weaker ones";
+            (isolation_ ? "; under isolation " + std::string(to_string(*isolation_)) + " these"
+                        : "; under the nodes' isolation of replicas these") +
+            " cards have weaker ones";
   }
   if (fragmented_ == 0) return text;
   return text + ". On " + std::to_string(fragmented_) +

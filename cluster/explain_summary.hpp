@@ -36,7 +36,7 @@ class ExplainSummary {
   /// @param lead  why no scheduler places the pod, whatever the nodes have; empty = none is known
   ExplainSummary(std::string lead, const model::GpuRequest& request)
       : lead_(std::move(lead)),
-        isolation_(request.isolation),
+        isolation_(request.asks_replicas() ? std::nullopt : std::optional(request.isolation)),
         memory_limits_(request.memory_limits) {}
 
   void add(const NodeFit& fit);
@@ -49,7 +49,7 @@ class ExplainSummary {
   [[nodiscard]] std::string fits_none() const;
 
   std::string lead_;
-  model::Isolation isolation_;
+  std::optional<model::Isolation> isolation_;  ///< nothing = as the nodes say, of replicas
   model::MemoryLimits memory_limits_;
   std::size_t nodes_ = 0;
   std::size_t fitting_ = 0;                          ///< by their cards

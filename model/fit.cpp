@@ -47,7 +47,9 @@ std::optional<Misfit> name_misfit(const GpuRequest& request, const Card& card) {
 bool gives_replicas(const GpuRequest& request, const CardTraits& card) {
   if (!request.asks_replicas()) return true;
   return std::ranges::all_of(request.containers, [&](const ContainerRequest& container) {
-    const bool too_many = card.replicas.one_each && card.replicas.count > 1 && container.count > 1;
+    // A container can speak to the MPS daemon of one card only.
+    const bool one_each = card.replicas.one_each || card.replicas.isolation == Isolation::kMps;
+    const bool too_many = one_each && card.replicas.count > 1 && container.count > 1;
     return container.share.resource == card.replicas.resource && !too_many;
   });
 }

@@ -147,8 +147,9 @@ Slice slice_of(const Share& share, const CardTraits& card) {
   slice.compute_limit = within_burst(slice.compute_limit, slice.compute, share.max_burst);
   const bool by_mps = replica ? card.replicas.isolation == Isolation::kMps : share.by_mps;
   if (card.compute_chunks > 0 && by_mps && !slice.whole) {
-    slice.compute =
-        booked_for(chunks_within(slice.compute, card.compute_chunks), card.compute_chunks);
+    const std::int64_t chunks = replica ? card.compute_chunks / card.replicas.count
+                                        : chunks_within(slice.compute, card.compute_chunks);
+    slice.compute = booked_for(chunks, card.compute_chunks);
     slice.compute_limit = slice.compute;
   }
   return slice;

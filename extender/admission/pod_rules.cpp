@@ -167,6 +167,16 @@ void check_policy(const std::string& policy, Mistakes& mistakes) {
   mistakes.add(model::full_name(model::kPolicyKey) + ": " + policies::no_such_policy(policy));
 }
 
+/// Where no node shares cards so, a replica is a whole card that counts in no quota of aggregates.
+void check_replicas(const model::GpuRequest& request, const AdmissionSettings& settings,
+                    Mistakes& mistakes) {
+  if (!request.asks_replicas() || settings.other_systems.nvidia_sharing) return;
+  mistakes.add(model::full_name(model::kReplicaKey) +
+               ": this cluster has no sharing configurations for nodes; write "
+               "tangram.dev/gpu-fraction: \"0.25\", or tangram.dev/gpu-count alone for whole "
+               "cards, or set foreign.nvidia_sharing: true in Tangram's configuration");
+}
+
 void check_node(const kube::PodManifest& pod, Mistakes& mistakes) {
   if (!pod.node.empty()) mistakes.add(model::node_name_mistake(pod.node));
 }
@@ -277,6 +287,7 @@ void check_request(const kube::PodManifest& pod, const PodRequest& requested,
     mistakes.add(requested.request.error().message);
   } else {
     check_policy(requested.request->policy, mistakes);
+    check_replicas(*requested.request, settings, mistakes);
   }
   check_spelling(pod, mistakes);
   if (requests_anything(requested)) check_node(pod, mistakes);

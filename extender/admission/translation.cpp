@@ -26,7 +26,7 @@ void refuse_several_systems(Reading& reading) {
                  "Tangram's own annotations");
 }
 
-/// The six keys that a container's request is made of, without its name.
+/// The keys that a container's request is made of, without its name.
 kube::StringMap keys_of(const TranslatedRequest& request) {
   kube::StringMap keys = request.shares;
   if (request.count > 1 || request.shares.empty())

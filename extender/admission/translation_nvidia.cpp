@@ -47,7 +47,7 @@ class NvidiaReader {
         reading_(reading),
         hami_(systems.hami && uses_hami(pod)),
         replicas_(systems.nvidia_sharing && !hami_),
-        mig_(systems.nvidia || replicas_),
+        mig_(systems.nvidia || systems.nvidia_sharing),
         cards_(systems.nvidia || replicas_ || hami_ ||
                (systems.kai && pod.scheduler_name == kKaiScheduler)) {}
 

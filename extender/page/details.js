@@ -22,8 +22,8 @@ const table = (heads, rows, numbers = []) => {
 const explainTarget = (pod) =>
   `/api/v1/explain?namespace=${encodeURIComponent(pod.namespace)}&pod=${encodeURIComponent(pod.name)}`;
 
-function requestedAmount({ share, count: cards, memMiB, milli }) {
-  const of = { whole: "all of it", fraction: `${percent(milli, 1000)} of memory and compute` };
+function requestedAmount({ share, count: cards, memMiB, milli, resource }) {
+  const of = { whole: "all of it", fraction: `${percent(milli, 1000)} of memory and compute`, replica: `replica of ${resource}` };
   const part = of[share] ?? `${memory(memMiB)}${milli === undefined ? "" : `, ${compute(milli)}`}`;
   return `${count(cards)} × ${part}`;
 }

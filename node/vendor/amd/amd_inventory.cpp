@@ -94,6 +94,7 @@ class InventoryReader {
     of_model.isolation = {model::Isolation::kTimeSlice, model::Isolation::kNone};
     if (!pci.physical_function.empty()) {
       of_model.kind = model::CardKind::kMig;
+      of_model.replicas.resource = model::CardResource::kMig;
       const auto parent = read_unique_id(files_, pci.physical_function);
       of_model.parent = id_of(parent ? *parent : "", pci.physical_function);
     }
@@ -132,6 +133,7 @@ class InventoryReader {
     const std::string mode = pci.compute_partition;
     model::Card& of_model = card.installed.card;
     of_model.kind = model::CardKind::kMig;
+    of_model.replicas.resource = model::CardResource::kMig;
     of_model.parent = id_of(pci.unique_id, pci.address);
     of_model.id = of_model.parent + "-" +
                   (mode.empty() ? "p" + std::to_string(count) + "." : lower(mode)) +

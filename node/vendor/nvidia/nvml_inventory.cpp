@@ -164,6 +164,7 @@ class InventoryReader {
     card.card.model =
         model::card_model_of(parent.card.model + std::string(kMigMark) + card.mig_profile);
     card.card.kind = model::CardKind::kMig;
+    card.card.replicas.resource = model::CardResource::kMig;
     card.card.parent = parent.card.id;
     card.card.numa_node = parent.card.numa_node;
     card.card.pci_bus = parent.card.pci_bus;

@@ -147,7 +147,7 @@ size(object.spec.containers) + (has(object.spec.initContainers) ? size(object.sp
 {{/* Whether requests of other systems are translated: "true" or nothing. */}}
 {{- define "tangram.webhook.foreign" -}}
 {{- $words := dig "foreign" dict .Values.extender.config -}}
-{{- if or $words.nvidia $words.hami $words.gpushare $words.kai }}true{{ end -}}
+{{- if or $words.nvidia $words.nvidia_sharing $words.hami $words.gpushare $words.kai }}true{{ end -}}
 {{- end -}}
 
 {{/* A condition: the pod has a request of another system that is translated. */}}
@@ -155,8 +155,8 @@ size(object.spec.containers) + (has(object.spec.initContainers) ? size(object.sp
 {{- $words := dig "foreign" dict .Values.extender.config -}}
 {{- $starts := list -}}
 {{- if $words.gpushare }}{{ $starts = append $starts "aliyun.com/gpu" }}{{ end -}}
-{{- if or $words.nvidia $words.hami $words.kai }}{{ $starts = append $starts "nvidia.com/gpu" }}{{ end -}}
-{{- if $words.nvidia }}{{ $starts = append $starts "nvidia.com/mig-" }}{{ end -}}
+{{- if or $words.nvidia $words.nvidia_sharing $words.hami $words.kai }}{{ $starts = append $starts "nvidia.com/gpu" }}{{ end -}}
+{{- if or $words.nvidia $words.nvidia_sharing }}{{ $starts = append $starts "nvidia.com/mig-" }}{{ end -}}
 {{- if $words.kai -}}
 (has(object.metadata.annotations) &&
   ("gpu-fraction" in object.metadata.annotations || "gpu-memory" in object.metadata.annotations)) ||

@@ -9,20 +9,22 @@
 
 namespace tangram::node::nvidia {
 
-/// Configuration files by name: the keys of a ConfigMap, which is mounted as a folder.
-using SharingFiles = std::map<std::string, SharingFile, std::less<>>;
+/// Configuration files by name: the keys of a ConfigMap, which is mounted as a folder. A file with
+/// a mistake stands for its error: it concerns only the nodes that it is for.
+using SharingFiles = std::map<std::string, Result<SharingFile>, std::less<>>;
 
 /// Reads every file of the folder; names with a leading dot are Kubernetes' own.
-/// @returns kInvalidArgument with the file's name; kUnavailable if the folder cannot be read
+/// @returns kUnavailable if the folder cannot be read
 Result<SharingFiles> read_sharing_files(const std::string& folder);
 
 /// Which file applies where the Node has no label: the one that is given, else "default", else the
 /// only one. As in NVIDIA's chart.
-/// @returns kInvalidArgument if there is none
+/// @returns kInvalidArgument if there is none, or it has a mistake
 Result<std::string> default_file(const SharingFiles& files, const std::string& given);
 
-/// The rule of these files. A label that names no file changes nothing for the pods: the default
-/// applies, and that is reported.
+/// The rule of these files. Where a label names no file, or one with a mistake, the default applies,
+/// and that is reported.
+/// @param default_name  of default_file()
 [[nodiscard]] CardSharing sharing_by(SharingFiles files, std::string default_name);
 
 }  // namespace tangram::node::nvidia

@@ -33,9 +33,10 @@ enum class NamePath : std::uint8_t {
 /// A vendor's own container runtime, which selects devices by an environment variable. It must
 /// accept the names of CDI devices there.
 struct VendorRuntime {
-  std::string_view variable;  ///< "NVIDIA_VISIBLE_DEVICES"
-  std::string_view no_card;   ///< its value for no card
-  std::string_view setup;     ///< how to set it up, as an instruction
+  std::string_view variable;      ///< "NVIDIA_VISIBLE_DEVICES"
+  std::string_view no_card;       ///< its value for no card
+  std::string_view setup;         ///< how to set it up, as an instruction
+  std::string_view program = {};  ///< "nvidia-container-runtime"; empty = not known
 };
 
 /// The answer to kubelet's Allocate, which kubelet passes to the runtime at every start of the

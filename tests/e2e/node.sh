@@ -403,17 +403,27 @@ write_cards() {
       pci: "0000:\(. + 10):00.0"}]}' >"$node_root/cards.json"
 }
 
-# The launcher runs the MPS daemons on the host, where their /dev/shm is.
+launcher_program=$repo_root/build/release/bin/tangram-launcher
+
+# As in the pod of tangram-mps: MPS daemons run beside it, and do not end with the agent.
+start_launcher() {
+  ! pid_of tangram-launcher >/dev/null || return 0
+  in_node mkdir -p /run/tangram # kubelet makes it for that pod
+  start_in_node tangram-launcher "$launcher_program" serve
+  wait_for tangram-launcher in_node "$launcher_program" run -- true
+}
+
 start_agent() { # ARGUMENT...
   # Nothing of a driver is on this machine.
   local cards=--cards-by-runtime=true
   [[ " $* " != *" --cards-by-runtime="* ]] || cards=
+  start_launcher
   PATH=$repo_root/build/release/tests/fake_mps:$repo_root/tests/e2e/nvidia:$PATH TANGRAM_FAKE_NVML=$node_root/cards.json \
     start_in_node tangram-node "$agent_program" \
     --node-name "$node_name" --kubeconfig "$state/tangram-node.kubeconfig" \
     --nvml-library "$repo_root/build/release/tests/fake_nvml/libnvidia-ml.so.1" \
     --grant-keys "$state/grant-keys" --require-signed-grants ${cards:+"$cards"} \
-    --mps-launcher env --listen "127.0.0.1:$(cat "$node_root/agent-port")" "$@"
+    --mps-launcher "$launcher_program run --" --listen "127.0.0.1:$(cat "$node_root/agent-port")" "$@"
   wait_for tangram-node answers "$(cat "$node_root/agent-port")"
 }
 
@@ -488,7 +498,7 @@ start_gpu_node() {
 
 stop_node() {
   local name
-  for name in tangram-node kubelet nvidia-nri containerd node; do stop "$name"; done
+  for name in tangram-node tangram-launcher kubelet nvidia-nri containerd node; do stop "$name"; done
   kill_groups
   remove_groups
 }

@@ -176,7 +176,16 @@ struct Agent::Impl {
                   if (device_checker) device_checker->started();
                 },
             .applied_revision = [this](auto uid) { return resizer->applied_revision(uid); },
-            .clock = parts.clock};
+            .clock = parts.clock,
+            .runtime_config = [this] { return runtime_config(); }};
+  }
+
+  /// Nothing where the runtime does not answer: then it starts no container either.
+  RuntimeConfig runtime_config() {
+    if (!runtime) return {};
+    auto config = runtime->config();
+    if (!config) spdlog::warn("{}", config.error().message);
+    return config ? std::move(*config) : RuntimeConfig{};
   }
 
   TimeLeases::Parts lease_parts() {

@@ -356,6 +356,11 @@ void check_visible_devices(const kube::PodManifest& pod, const PodRequest& reque
     const bool has_request = requested.of(container) != nullptr;
     if (const auto mistake = wrong_visible_devices(container, has_request)) mistakes.add(*mistake);
   }
+  if (const auto* devices = named_devices(pod.annotations)) {
+    mistakes.add(quote_if_needed(devices->first) + " " + quote(devices->second) +
+                 ": NVIDIA's NRI plugin would show the pod cards that it was not given; remove it, "
+                 R"(and request a share, as in tangram.dev/gpu-fraction: "0.5")");
+  }
 }
 
 }  // namespace tangram::extender

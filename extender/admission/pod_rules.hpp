@@ -37,7 +37,7 @@ void check_hidden(const kube::ContainerManifest& container, const AdmissionSetti
 void check_hidden(const kube::PodManifest& pod, const AdmissionSettings& settings,
                   model::Mistakes& mistakes);
 
-/// Notes the variables that show containers cards that they do not have.
+/// Notes the variables and annotations that show containers cards that they do not have.
 void check_visible_devices(const kube::PodManifest& pod, const PodRequest& requested,
                            model::Mistakes& mistakes);
 

@@ -94,6 +94,21 @@ const kube::StringMap::value_type* too_many_cards(const kube::ContainerManifest&
                   [&](const std::string& name) { return is_card(name, card_resources); });
 }
 
+const kube::StringMap::value_type* named_devices(const kube::StringMap& annotations) {
+  constexpr std::string_view kDomain = "nvidia.cdi.k8s.io";
+  constexpr std::string_view kManagement = "management.nvidia.com/gpu";
+  const auto names_any = [&](const kube::StringMap::value_type& annotation) {
+    std::string_view key = annotation.first;
+    if (!key.starts_with(kDomain)) return false;
+    key.remove_prefix(kDomain.size());
+    // The plugin gives nothing at all in other namespaces if one device is of that kind.
+    return (key.empty() || key.front() == '/') &&
+           annotation.second.find(kManagement) == std::string::npos;
+  };
+  const auto found = std::find_if(annotations.begin(), annotations.end(), names_any);
+  return found == annotations.end() ? nullptr : &*found;
+}
+
 bool wants_no_devices(const kube::ContainerManifest& container,
                       const std::vector<std::string>& card_resources, bool placed) {
   return std::none_of(container.env.begin(), container.env.end(), sets_visible_devices) &&

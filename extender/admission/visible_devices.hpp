@@ -75,6 +75,12 @@ inline constexpr std::int64_t kMostOfAResource = 10'000'000'000'000;  // "10T"
 [[nodiscard]] const kube::StringMap::value_type* too_many_cards(
     const kube::ContainerManifest& container, const std::vector<std::string>& card_resources);
 
+/// The first annotation by which the NRI plugin of NVIDIA's container toolkit gives a pod's
+/// containers the CDI devices that it names; null if there is none. Anybody may write it, and the
+/// devices may be cards. Those of the kind management.nvidia.com/gpu are none of such: the plugin
+/// gives them in the namespaces of its operator only.
+[[nodiscard]] const kube::StringMap::value_type* named_devices(const kube::StringMap& annotations);
+
 /// Why the value of the variable cannot stay, with what to do; nothing = it can.
 /// @param has_request  the container has one, so that the agent of its node decides what it sees
 [[nodiscard]] std::optional<std::string> wrong_visible_devices(

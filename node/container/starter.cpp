@@ -2,6 +2,7 @@
 
 #include "model/request.hpp"
 #include "node/container/card_environment.hpp"
+#include "node/container/runtime_check.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -103,6 +104,9 @@ Result<void> ContainerStarter::prepare_start(const std::vector<std::string>& slo
 }
 
 Result<void> ContainerStarter::prepare(const Start& start) {
+  const auto passed = check_runtime(parts_.runtime_config(), start.owner.path,
+                                    start.pod->names_runtime_class, settings_.runtime);
+  if (!passed) return passed.error();
   const auto admission = admit(start);
   if (!admission) return admission.error();
   const bool by_variable = start.owner.path == NamePath::kEnvironment;

@@ -15,6 +15,7 @@
 #include "node/container/start_identifier.hpp"
 #include "node/isolation/enforcer.hpp"
 #include "node/kubelet/checkpoint.hpp"
+#include "node/kubelet/container_runtime.hpp"
 #include "node/kubelet/device_plugin.hpp"
 #include "node/kubelet/pod_resources.hpp"
 #include "node/pods/local_pods.hpp"
@@ -60,6 +61,8 @@ class ContainerStarter final : public SlotKeeper {
     Required<std::function<int(std::string_view pod_uid)>> applied_revision;
     const Clock& clock;
     Sleeper sleeper = sleep_until_stopped;
+    /// What the container runtime tells of itself, now; empty = nothing.
+    std::function<RuntimeConfig()> runtime_config = [] { return RuntimeConfig{}; };
   };
   struct Settings {
     std::string node;

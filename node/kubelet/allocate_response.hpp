@@ -37,6 +37,7 @@ struct VendorRuntime {
   std::string_view setup;     ///< how to set it up, as an instruction
   /// It accepts the names of CDI devices there, as kEnvironment needs.
   bool takes_names = true;
+  std::string_view program = {};  ///< "nvidia-container-runtime"; empty = not known
 };
 
 /// The answer to kubelet's Allocate, which kubelet passes to the runtime at every start of the

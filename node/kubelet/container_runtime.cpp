@@ -5,6 +5,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -133,6 +135,47 @@ Result<void> CriRuntime::end(const std::string& id) {
   const auto status = stub_->rpc->StopContainer(&context, request, &response);
   if (status.ok() || status.error_code() == grpc::StatusCode::NOT_FOUND) return {};
   return unavailable(status);
+}
+
+Result<RuntimeConfig> CriRuntime::config() {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + limit_);
+  cri::StatusRequest request;
+  request.set_verbose(true);
+  cri::StatusResponse response;
+  if (const auto status = stub_->rpc->Status(&context, request, &response); !status.ok()) {
+    return unavailable(status);
+  }
+  auto& told = *response.mutable_info();
+  const auto config = told.find("config");
+  // CRI-O's is no JSON.
+  if (config == told.end() || !config->second.starts_with('{')) return RuntimeConfig{};
+  return runtime_config_in(std::move(config->second));
+}
+
+Result<RuntimeConfig> runtime_config_in(std::string text) {
+  RuntimeConfig config;
+  std::string default_name;
+  std::map<std::string, std::string, std::less<>> programs;
+  json::Reader in(text);
+  const auto runtimes = [&](json::Reader&) {
+    in.object([&](std::string_view name) {
+      std::string& program = programs[std::string(name)];
+      json::read_members(in, "options", json::members("BinaryName", program));
+    });
+  };
+  json::read_members(in, "containerd",
+                     json::members("defaultRuntimeName", default_name, "runtimes", runtimes),
+                     "enableCDI", config.cdi);
+  if (auto done = in.finish(); !done) {
+    return fail(Errc::kInvalidArgument,
+                "the runtime's text of its configuration: " + done.error().message);
+  }
+  if (const auto found = programs.find(default_name); found != programs.end()) {
+    // containerd's own default.
+    config.default_program = found->second.empty() ? "runc" : found->second;
+  }
+  return config;
 }
 
 Result<std::vector<std::string>> environment_in(std::string info) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,13 @@ struct RuntimeContainer {
   std::string container;
   std::int64_t created_at = 0;  ///< nanoseconds since 1970; 0 = the runtime does not say
   friend bool operator==(const RuntimeContainer&, const RuntimeContainer&) = default;
+};
+
+/// What the container runtime tells of its own configuration; CRI-O tells nothing of this.
+struct RuntimeConfig {
+  std::optional<bool> cdi;                     ///< whether containers get their CDI devices
+  std::optional<std::string> default_program;  ///< of the default runtime: "runc"
+  friend bool operator==(const RuntimeConfig&, const RuntimeConfig&) = default;
 };
 
 /// The container runtime's own record of what runs on the node.
@@ -61,6 +69,10 @@ class CriRuntime final : public ContainerRuntime {
   Result<std::vector<std::string>> environment(const std::string& id) override;
   Result<void> end(const std::string& id) override;
 
+  /// @returns kUnavailable if the runtime does not answer; kInvalidArgument if its text is
+  ///          unreadable
+  Result<RuntimeConfig> config();
+
  private:
   struct Stub;
   const std::chrono::milliseconds limit_;
@@ -73,5 +85,13 @@ class CriRuntime final : public ContainerRuntime {
 ///
 /// @returns kInvalidArgument if it is anything else
 Result<std::vector<std::string>> environment_in(std::string info);
+
+/// The configuration in what containerd tells of itself when asked for everything:
+///
+///     {"containerd":{"defaultRuntimeName":"nvidia","runtimes":{"nvidia":{"options":
+///      {"BinaryName":"/usr/bin/nvidia-container-runtime"},…},…},…},"enableCDI":true,…}
+///
+/// @returns kInvalidArgument if it is no JSON object, or these are of other types
+Result<RuntimeConfig> runtime_config_in(std::string text);
 
 }  // namespace tangram::node

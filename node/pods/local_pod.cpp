@@ -149,6 +149,7 @@ Result<LocalPod> decode_local_pod(std::string text, const PodRules& rules) {
   if (!requests) return requests.error();
   LocalPod local;
   local.requests = *requests;
+  local.names_runtime_class = !manifest.runtime_class.empty();
   local.kubelet_uid = mirrored_uid(*pod, manifest, rules.node);
   const auto grant = pod->annotations.find(model::kGrantKey);
   local.pod = kept_of(*pod);

@@ -41,6 +41,7 @@ struct LocalPod {
   std::set<std::string, std::less<>> choose_devices;
   /// Of those, the ones with an entry that sets it to PodRules::no_card, as the webhook writes it.
   std::set<std::string, std::less<>> hide_devices;
+  bool names_runtime_class = false;
   CardRequests requests;  ///< what Kubernetes counts for it
   /// Of a static pod: the UID by which kubelet knows it. The API server's is that of its mirror.
   /// Empty for a pod that is no mirror of kubelet's, whatever its annotation says.

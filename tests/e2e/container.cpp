@@ -5,6 +5,7 @@
 //   program run MS       ends by itself after that many milliseconds, with status 0
 //   program crash MS     the same with status 1
 //   program env          prints its environment; for a further process in a container that runs
+//   program devices      prints the names of NVIDIA's device nodes in its /dev, sorted
 //   program fill DIR MIB writes that many MiB into the folder, or until it is full, then as hold
 //   program seize DIR    tries to take the place of the MPS daemon there, then as hold
 //   program mps DIR      connects to the MPS daemon there without limits of its own, then as hold
@@ -28,6 +29,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -82,6 +84,17 @@ void print_part() {
 
 int print_environment() {
   for (char** entry = environ; *entry != nullptr; ++entry) std::puts(*entry);
+  return 0;
+}
+
+int print_devices() {
+  std::set<std::string> names;
+  std::error_code error;
+  for (const auto& node : fs::directory_iterator("/dev", error)) {
+    const std::string name = node.path().filename();
+    if (name.starts_with("nvidia")) names.insert(name);
+  }
+  for (const std::string& name : names) std::puts(name.c_str());
   return 0;
 }
 
@@ -152,6 +165,7 @@ void wait_for_end(int limit_ms) {
 int main(int count, char** arguments) {
   const char* mode = count > 1 ? arguments[1] : "hold";
   if (std::strcmp(mode, "env") == 0) return print_environment();
+  if (std::strcmp(mode, "devices") == 0) return print_devices();
   const bool ends = std::strcmp(mode, "run") == 0 || std::strcmp(mode, "crash") == 0;
   const int limit_ms = ends && count > 2 ? std::atoi(arguments[2]) : -1;
   std::string found =

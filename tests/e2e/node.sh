@@ -195,7 +195,8 @@ import_images() {
   mkdir -p "$folder"
   c++ -std=c++20 -Os -static -I . -o "$folder/program" tests/e2e/container.cpp
   strip "$folder/program"
-  import_image "$(pack_image "$node_image" "$folder" "$program")"
+  mv "$(pack_image "$node_image" "$folder" "$program")" "$node_root/program.tar"
+  import_image "$node_root/program.tar"
   import_image "$(pack_image "$cuda_image" "$folder" \
     "$(jq '. + {Env: ["NVIDIA_VISIBLE_DEVICES=all"]}' <<<"$program")")"
   cp "$repo_root/build/release/tests/shim/cuda_client" "$folder"
@@ -226,55 +227,112 @@ import_image() { ctr_node images import --local "$1" >/dev/null; }
 
 # --- containerd ----------------------------------------------------------------------------------
 
-write_containerd_config() { # [--cdi=false] [--runtime=nvidia]
-  local cdi=true runtime=runc option
+#   --version=1.7         instead of 2.1
+#   --cdi=false           CDI devices are ignored
+#   --runtime=nvidia      NVIDIA's runtime is the default: the stand-in of nvidia/, or with
+#   --toolkit             the real one, installed by its installer, as the handler `nvidia`
+#   --mode=legacy         of the real one; its own choice otherwise
+#   --annotations         the real one heeds the annotations by which CDI devices can be named
+#   --nri                 with NRI, and the toolkit's plugin there
+#
+# Sets containerd_version, has_cdi, runtime, toolkit, mode, annotations and nri.
+parse_containerd_options() { # OPTION...
+  containerd_version=2.1 has_cdi=true runtime=runc toolkit=false mode=auto annotations=nvidia.cdi.k8s.io/ nri=false
+  local option
   for option in "$@"; do
     case $option in
-      --cdi=*) cdi=${option#*=} ;;
+      --version=*) containerd_version=${option#*=} ;;
+      --cdi=*) has_cdi=${option#*=} ;;
       --runtime=*) runtime=${option#*=} ;;
+      --toolkit) toolkit=true ;;
+      --annotations) annotations=cdi.k8s.io/ ;;
+      --mode=*) mode=${option#*=} ;;
+      --nri) nri=true ;;
       *) die "containerd has no option \"$option\"" ;;
     esac
   done
+}
+
+# What 1.7 and 2 name differently: the version of the configuration, where the store is, and the section of CRI, which
+# follows.
+containerd_head() {
+  if [ "$containerd_version" = 1.7 ]; then
+    cat <<END
+version = 2
+root = "/var/lib/containerd-1.7"
+state = "/run/containerd-1.7"
+[plugins."$cri"]
+sandbox_image = "$node_image"
+END
+  else
+    cat <<END
+version = 3
+root = "/var/lib/containerd"
+state = "/run/containerd"
+[plugins."io.containerd.cri.v1.images".pinned_images]
+sandbox = "$node_image"
+[plugins."$cri"]
+END
+  fi
+}
+
+write_containerd_config() {
+  local cri=io.containerd.cri.v1.runtime bin_dirs="bin_dirs = [\"$node_root/cni\"]"
+  local stand_in_runtime=$repo_root/tests/e2e/nvidia/nvidia-container-runtime
+  [ "$containerd_version" != 1.7 ] || { cri=io.containerd.grpc.v1.cri && bin_dirs="bin_dir = \"$node_root/cni\""; }
   mkdir -p "$node_root/cni"
   # The node is not ready without a network; its pods use the machine's.
   echo '{"cniVersion": "1.0.0", "name": "none", "plugins": [{"type": "loopback"}]}' \
     >"$node_root/cni/10-none.conflist"
-  cat >"$node_root/containerd.toml" <<END
-version = 3
-root = "/var/lib/containerd"
-state = "/run/containerd"
-[grpc]
-address = "/run/containerd/containerd.sock"
-[plugins."io.containerd.cri.v1.images".pinned_images]
-sandbox = "$node_image"
-[plugins."io.containerd.cri.v1.runtime"]
+  {
+    containerd_head
+    cat <<END
 # Otherwise runc fails where root cannot lower the score.
 restrict_oom_score_adj = true
-enable_cdi = $cdi
+enable_cdi = $has_cdi
 cdi_spec_dirs = ["$node_root/cdi", "/var/run/cdi"]
-[plugins."io.containerd.cri.v1.runtime".cni]
+[plugins."$cri".cni]
 conf_dir = "$node_root/cni"
-bin_dirs = ["$node_root/cni"]
-[plugins."io.containerd.cri.v1.runtime".containerd]
+$bin_dirs
+[plugins."$cri".containerd]
 default_runtime_name = "$runtime"
-[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+[plugins."$cri".containerd.runtimes.runc]
 runtime_type = "io.containerd.runc.v2"
-[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia]
-runtime_type = "io.containerd.runc.v2"
-[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia.options]
-BinaryName = "$repo_root/tests/e2e/nvidia/nvidia-container-runtime"
+[grpc]
+address = "/run/containerd/containerd.sock"
 END
+    ! $nri || printf '[plugins."io.containerd.nri.v1.nri"]\ndisable = false\n'
+    $toolkit || printf '[plugins."%s".containerd.runtimes.nvidia%s]\n%s\n' "$cri" "" \
+      'runtime_type = "io.containerd.runc.v2"' "$cri" .options "BinaryName = \"$stand_in_runtime\""
+  } >"$node_root/containerd.toml"
+}
+
+# The program's name of programs.sh, in the version that runs.
+of_containerd() { # NAME
+  if [ "$containerd_version" = 1.7 ]; then program "1.7/$1"; else program "$1"; fi
 }
 
 ctr_node() {
   in_node "$(program ctr)" --address /run/containerd/containerd.sock --namespace k8s.io "$@"
 }
 
-start_containerd() { # OPTION...: of write_containerd_config
-  write_containerd_config "$@"
-  PATH=$(dirname "$(program containerd-shim-runc-v2)"):$PATH \
-    start_in_node containerd "$(program containerd)" --config "$node_root/containerd.toml"
+start_containerd() { # OPTION...: of parse_containerd_options
+  local containerd_version has_cdi runtime toolkit mode annotations nri
+  parse_containerd_options "$@"
+  stop nvidia-nri
+  if $toolkit; then
+    runtime=runc write_containerd_config
+    install_toolkit "$runtime" "$mode" "$annotations"
+  else
+    write_containerd_config
+  fi
+  TANGRAM_FAKE_NVML=$node_root/cards.json PATH=$(dirname "$(of_containerd containerd-shim-runc-v2)"):$stock_folder/bin:$PATH \
+    start_in_node containerd "$(of_containerd containerd)" --config "$node_root/containerd.toml"
   wait_for containerd ctr_node version
+  # Each version has its own store of images.
+  [ ! -f "$node_root/program.tar" ] || [ -n "$(ctr_node images list --quiet "name==$node_image")" ] ||
+    import_image "$node_root/program.tar"
+  if $nri; then start_nri_plugin; fi
 }
 
 # --- kubelet -------------------------------------------------------------------------------------
@@ -345,17 +403,27 @@ write_cards() {
       pci: "0000:\(. + 10):00.0"}]}' >"$node_root/cards.json"
 }
 
-# The launcher runs the MPS daemons on the host, where their /dev/shm is.
+launcher_program=$repo_root/build/release/bin/tangram-launcher
+
+# As in the pod of tangram-mps: MPS daemons run beside it, and do not end with the agent.
+start_launcher() {
+  ! pid_of tangram-launcher >/dev/null || return 0
+  in_node mkdir -p /run/tangram # kubelet makes it for that pod
+  start_in_node tangram-launcher "$launcher_program" serve
+  wait_for tangram-launcher in_node "$launcher_program" run -- true
+}
+
 start_agent() { # ARGUMENT...
   # Nothing of a driver is on this machine.
   local cards=--cards-by-runtime=true
   [[ " $* " != *" --cards-by-runtime="* ]] || cards=
+  start_launcher
   PATH=$repo_root/build/release/tests/fake_mps:$repo_root/tests/e2e/nvidia:$PATH TANGRAM_FAKE_NVML=$node_root/cards.json \
     start_in_node tangram-node "$agent_program" \
     --node-name "$node_name" --kubeconfig "$state/tangram-node.kubeconfig" \
     --nvml-library "$repo_root/build/release/tests/fake_nvml/libnvidia-ml.so.1" \
     --grant-keys "$state/grant-keys" --require-signed-grants ${cards:+"$cards"} \
-    --mps-launcher env --listen "127.0.0.1:$(cat "$node_root/agent-port")" "$@"
+    --mps-launcher "$launcher_program run --" --listen "127.0.0.1:$(cat "$node_root/agent-port")" "$@"
   wait_for tangram-node answers "$(cat "$node_root/agent-port")"
 }
 
@@ -430,7 +498,7 @@ start_gpu_node() {
 
 stop_node() {
   local name
-  for name in tangram-node kubelet containerd node; do stop "$name"; done
+  for name in tangram-node tangram-launcher kubelet nvidia-nri containerd node; do stop "$name"; done
   kill_groups
   remove_groups
 }

@@ -2,16 +2,13 @@
 // NVIDIA's, no runtime of NVIDIA's, and the driver in a folder as a driver container has it.
 
 #include "base/file.hpp"
+#include "tests/e2e/device_nodes.hpp"
 #include "tests/e2e/environment.hpp"
 #include "tests/e2e/node_fixture.hpp"
-
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -24,24 +21,6 @@ using namespace std::chrono_literals;
 constexpr unsigned kMajor = 195;  // of NVIDIA's device nodes
 constexpr unsigned kControlMinor = 255;
 constexpr const char* kVersion = "550.54.15";
-
-/// A device node of the machine's, unless it is there already.
-class DeviceNode {
- public:
-  DeviceNode(std::string path, unsigned minor) : path_(std::move(path)) {
-    made_ = ::mknod(path_.c_str(), S_IFCHR | 0666, ::makedev(kMajor, minor)) == 0;
-  }
-  ~DeviceNode() {
-    if (made_) fs::remove(path_);
-  }
-  DeviceNode(const DeviceNode&) = delete;
-  DeviceNode& operator=(const DeviceNode&) = delete;
-  [[nodiscard]] bool is_there() const { return fs::is_character_file(path_); }
-
- private:
-  const std::string path_;
-  bool made_ = false;
-};
 
 class NodeDriverTest : public NodeTest {
  protected:
@@ -79,29 +58,6 @@ class NodeDriverTest : public NodeTest {
     ASSERT_TRUE(wait_node_offers_slots(60s)) << agent_log();
   }
 
-  /// The first process of the pod's container, by its control group; 0 = none.
-  [[nodiscard]] static int process_of(const std::string& uid) {
-    for (const auto& process : fs::directory_iterator("/proc")) {
-      const auto group = read_file((process.path() / "cgroup").string());
-      const auto command = read_file((process.path() / "cmdline").string());
-      if (group && command && group->find(uid) != std::string::npos &&
-          command->find("hold") != std::string::npos) {
-        return std::stoi(process.path().filename());
-      }
-    }
-    return 0;
-  }
-  /// NVIDIA's device nodes that a process has.
-  [[nodiscard]] static std::set<std::string> devices_of(int process) {
-    std::set<std::string> names;
-    for (const auto& node :
-         fs::directory_iterator("/proc/" + std::to_string(process) + "/root/dev")) {
-      const std::string name = node.path().filename();
-      if (name.starts_with("nvidia") && node.is_character_file()) names.insert(name);
-    }
-    return names;
-  }
-
  private:
   static void write(const std::string& path, const std::string& text) {
     fs::create_directories(fs::path(path).parent_path());
@@ -112,14 +68,15 @@ class NodeDriverTest : public NodeTest {
     write(host_ + "/proc/driver/nvidia/gpus/" + number + "/information",
           "GPU UUID: \t " + cards_[minor].id + "\nDevice Minor: \t " + number + "\n");
     write(host_ + "/dev/nvidia" + number, "");
-    nodes_.push_back(std::make_unique<DeviceNode>("/dev/nvidia" + number, minor));
+    nodes_.push_back(
+        std::make_unique<DeviceNode>("/dev/nvidia" + number, kMajor, static_cast<unsigned>(minor)));
   }
 
   const std::string host_ = environment().state / "node/host";
   const std::string driver_ = environment().state / "node/driver";
   std::vector<std::unique_ptr<DeviceNode>> nodes_;
-  DeviceNode control_{"/dev/nvidiactl", kControlMinor};
-  DeviceNode memory_{"/dev/nvidia-uvm", kControlMinor - 1};
+  DeviceNode control_{"/dev/nvidiactl", kMajor, kControlMinor};
+  DeviceNode memory_{"/dev/nvidia-uvm", kMajor, kControlMinor - 1};
 };
 
 TEST_F(NodeDriverTest, AContainerHasItsCardAndNoOtherByTheFilesOfADriverContainer) {
@@ -129,9 +86,9 @@ TEST_F(NodeDriverTest, AContainerHasItsCardAndNoOtherByTheFilesOfADriverContaine
   create(gpu_pod("half", {{"gpu-fraction", "0.5"}, {"gpu-isolation", "time-slice"}}));
   const std::string uid = uid_of("half");
   ASSERT_TRUE(wait_starts(uid, "main", 1, 60s)) << agent_log();
-  const int process = process_of(uid);
+  const int process = holding_process_of(uid);
   ASSERT_NE(process, 0);
-  const auto devices = devices_of(process);
+  const auto devices = nvidia_nodes_of(process);
   EXPECT_EQ(devices.size(), 3U) << "its card, nvidiactl and nvidia-uvm";
   EXPECT_TRUE(devices.contains("nvidiactl"));
   const std::string root = "/proc/" + std::to_string(process) + "/root";
@@ -158,10 +115,10 @@ TEST_F(NodeDriverTest, WithoutTheDriversFilesAPodWaitsForThem) {
                std::string::npos;
   };
   ASSERT_TRUE(eventually(60s, is_reported)) << agent_log();
-  EXPECT_EQ(process_of(uid), 0);
+  EXPECT_EQ(holding_process_of(uid), 0);
   install_driver();
   EXPECT_TRUE(wait_starts(uid, "main", 1, 120s)) << agent_log();
-  EXPECT_NE(process_of(uid), 0);
+  EXPECT_NE(holding_process_of(uid), 0);
 }
 
 }  // namespace

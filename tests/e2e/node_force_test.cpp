@@ -250,23 +250,21 @@ TEST_F(NodeForceTest, ForcedDeletionsShowNobodyACardByAnnotation) {
   expect_forced_deletions_show_nobody_a_card("node_force_annotation", sized(200, 10));
 }
 
-TEST_F(NodeForceTest, AContainerWhoseDeviceTheRuntimeIgnoresShowsNoCardAndIsEnded) {
+TEST_F(NodeForceTest, WhereTheRuntimeIgnoresDevicesAContainerDoesNotStart) {
   restart_containerd({"--runtime=nvidia", "--cdi=false"});
-  const Observer observer(node_);
   NodePod pod = hidden_pod("ignored");
   pod.containers.push_back({.name = "plain"});
   create(pod);
   const std::string uid = uid_of("ignored");
-  EXPECT_TRUE(wait_starts(uid, "main", 3, 60s)) << "kubelet restarts what the agent has ended";
-  for (const Start& start : starts_.of(uid, "main")) {
-    EXPECT_FALSE(start.environment.contains("TANGRAM_ALLOCATION"));
-    EXPECT_EQ(start.environment.at("NVIDIA_VISIBLE_DEVICES"), "void");
-    EXPECT_EQ(start.environment.at("E2E_VISIBLE_CARDS"), "");
-  }
-  EXPECT_EQ(starts_.of(uid, "plain").size(), 1U) << "a container without a card is left alone";
-  EXPECT_TRUE(eventually(
-      30s, [&] { return events_text(*api_).find("ignored DeviceMissing") != std::string::npos; }));
-  Figures("node_device_ignored").add("starts", static_cast<int>(starts_.of(uid, "main").size()));
+  EXPECT_TRUE(eventually(60s, [&] {
+    return events_text(*api_).find("ignored StartPostponed: CDI is off") != std::string::npos;
+  })) << describe(states()["ignored"]);
+  EXPECT_TRUE(wait_starts(uid, "plain", 1, 60s)) << "a container without a card is left alone";
+  EXPECT_TRUE(starts_.of(uid, "main").empty());
+  restart_containerd({"--runtime=nvidia"});
+  EXPECT_TRUE(wait_starts(uid, "main", 1, 60s)) << "kubelet tries again";
+  const Start start = starts_.of(uid, "main").front();
+  EXPECT_TRUE(start.environment.contains("TANGRAM_ALLOCATION"));
 }
 
 TEST_F(NodeForceTest, WhereTheVariableCarriesTheCardItShowsNothingToPodsOfTheWebhook) {

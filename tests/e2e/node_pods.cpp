@@ -73,6 +73,7 @@ void write_metadata(Writer& out, const NodePod& pod) {
 void write_spec(Writer& out, const NodePod& pod) {
   out.member("schedulerName", pod.scheduler).member("restartPolicy", pod.restart);
   if (!pod.node.empty()) out.member("nodeName", pod.node);
+  if (!pod.runtime_class.empty()) out.member("runtimeClassName", pod.runtime_class);
   // The node has no pod network, no services and no token issuer.
   out.member("hostNetwork", true).member("enableServiceLinks", false);
   out.member("automountServiceAccountToken", false);

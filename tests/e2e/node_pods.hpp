@@ -28,6 +28,7 @@ struct NodePod {
   std::string restart = "Always";
   std::map<std::string, std::string> resources = {};  ///< limits of the first container
   std::map<std::string, std::string> labels = {};
+  std::string runtime_class = {};  ///< "" = none
 };
 [[nodiscard]] std::string node_pod_json(const NodePod& pod);
 /// Only the template's part: metadata without a name, and spec.

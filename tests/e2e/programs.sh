@@ -15,6 +15,9 @@ go_modules=$repo_root/tests/e2e/go
 control_plane=(etcd kube-apiserver kube-controller-manager kube-scheduler kubectl)
 other_schedulers=(kube-scheduler-1.28 kube-scheduler-1.37) # the oldest and the newest that we support
 node_programs=(kubelet containerd containerd-shim-runc-v2 ctr)
+older_containerd=(1.7/containerd 1.7/containerd-shim-runc-v2 1.7/ctr)
+nvidia_toolkit=(nvidia-ctk nvidia-ctk-installer nvidia-cdi-hook nvidia-container-runtime nvidia-container-runtime.cdi
+  nvidia-container-runtime.legacy nvidia-container-runtime-hook)
 chart_programs=(helm)
 
 # NAME -> "MODULE PACKAGE"
@@ -26,6 +29,8 @@ source_of() {
     containerd | containerd-shim-runc-v2 | ctr)
       echo containerd "github.com/containerd/containerd/v2/cmd/$1"
       ;;
+    1.7/*) echo containerd-1.7 "github.com/containerd/containerd/cmd/${1#1.7/}" ;;
+    nvidia-*) echo nvidia "github.com/NVIDIA/nvidia-container-toolkit/cmd/$1" ;;
     helm) echo helm helm.sh/helm/v3/cmd/helm ;;
     *) die "no program \"$1\"" ;;
   esac
@@ -45,11 +50,13 @@ program() {
   echo "$(module_cache "$module")/bin/$1"
 }
 
-# Kubernetes reports its version from these variables, which its own build system sets.
+# Kubernetes reports its version from these variables, which its own build system sets. NVIDIA's programs link NVML when
+# they use it.
 link_flags() { # MODULE
   local version rest
   version=$(sed -n 's#^.*k8s.io/kubernetes \(v[0-9.]*\)$#\1#p' "$go_modules/$1/go.mod" | head -n 1)
   echo -n "-s -w"
+  [ "$1" != nvidia ] || echo -n " '-extldflags=-Wl,--unresolved-symbols=ignore-in-object-files -Wl,-z,lazy'"
   [ -n "$version" ] || return 0
   rest=${version#v1.}
   local variables=k8s.io/component-base/version
@@ -158,10 +165,11 @@ build_program() { # GO NAME
   read -r module package < <(source_of "$name")
   target=$(program "$name")
   mkdir -p "${target%/*}"
-  local log=${target%/bin/*}/$name.log
+  local log=${target%/bin/*}/${name//\//-}.log cgo=0
+  [ "$module" != nvidia ] || cgo=1
   (
     cd "$go_modules/$module"
-    env CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off GOFLAGS=-buildvcs=false \
+    env CGO_ENABLED=$cgo GOTOOLCHAIN=local GOWORK=off GOFLAGS=-buildvcs=false \
       "$go" build -trimpath -ldflags "$(link_flags "$module")" -o "$target.part" "$package"
   ) >"$log" 2>&1 || {
     tail -n 30 "$log" >&2

@@ -91,6 +91,13 @@ void RealNode::start(const std::string& program, const std::vector<std::string>&
   if (pid(program) == 0) throw std::runtime_error(program + " does not start:\n" + tail(log));
 }
 
+void RealNode::place_driver(const std::string& place) const {
+  const fs::path log = environment().state / "logs/node-driver.log";
+  auto control = Process::start({environment().control, "node-driver", place}, log);
+  if (!control) throw std::runtime_error(control.error().message);
+  while (control->running()) std::this_thread::sleep_for(5ms);
+}
+
 void RealNode::lose_power() const {
   for (const char* program : {"tangram-node", "kubelet", "containerd"}) kill(program);
   auto control = Process::start({environment().control, "node-lose-power"},

@@ -25,10 +25,14 @@ class RealNode {
   void stop(const std::string& program) const;
   /// SIGSTOP, SIGCONT …; does nothing if the program does not run.
   void signal(const std::string& program, int number) const;
-  /// @param arguments  of tangram-node, in addition to those of node.sh; for containerd
-  ///                   --cdi=false and --runtime=nvidia, the stand-in of NVIDIA's runtime
+  /// @param arguments  of tangram-node, in addition to those of node.sh; for containerd those of
+  ///                   parse_containerd_options there
   /// Returns when containerd or tangram-node answers, and for kubelet at once.
   void start(const std::string& program, const std::vector<std::string>& arguments = {}) const;
+
+  /// NVIDIA's driver as packages of the host have it, or a driver container.
+  /// @param place  "host", "container" or "none"
+  void place_driver(const std::string& place) const;
 
   /// Like a power failure: ends every program and container, and empties /run.
   void lose_power() const;

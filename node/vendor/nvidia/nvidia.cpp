@@ -94,7 +94,8 @@ Nvidia::Nvidia(Settings settings)
                            "name the folder of the driver's files by --driver-roots, or write "
                            "NVIDIA's CDI spec with `nvidia-ctk cdi generate "
                            "--output=/etc/cdi/nvidia.yaml --device-name-strategy=uuid`, which MIG "
-                           "instances need"}}),
+                           "instances need",
+                       .program = "nvidia-container-runtime"}}),
       settings_(std::move(settings)) {}
 
 void Nvidia::add_options(CLI::App& cli) {

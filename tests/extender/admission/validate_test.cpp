@@ -189,6 +189,15 @@ const Wrong kWrongResources[] = {
      "{containers: [{name: main}], initContainers: [{name: fetch, env: [{name: "
      "NVIDIA_VISIBLE_DEVICES, value: \"0\"}]}]}",
      {R"(container "fetch": the variable NVIDIA_VISIBLE_DEVICES "0")"}},
+    {"AllCardsByNri",
+     R"({nvidia.cdi.k8s.io/container.main: "nvidia.com/gpu=all"})",
+     kMain,
+     {R"(nvidia.cdi.k8s.io/container.main "nvidia.com/gpu=all")", "cards that it was not given",
+      R"(tangram.dev/gpu-fraction: "0.5")"}},
+    {"AnotherCardByNriBesideARequest",
+     R"({tangram.dev/gpu-fraction: "0.5", nvidia.cdi.k8s.io: "nvidia.com/gpu=GPU-5f2a"})",
+     kMain,
+     {R"(nvidia.cdi.k8s.io "nvidia.com/gpu=GPU-5f2a")", "remove it"}},
     {"VisibleDevicesBesideARequest",
      R"({tangram.dev/gpu-fraction: "0.5"})",
      "{containers: [{name: main, env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}]}",
@@ -279,10 +288,19 @@ TEST(ValidateTest, RefusesAggregatesThatAreNotWhatTheRequestCounts) {
             std::string::npos);
 }
 
+TEST(ValidateTest, AllowsWhatTheNriPluginGivesInItsOwnNamespacesOnly) {
+  for (const char* annotations :
+       {R"({nvidia.cdi.k8s.io/container.main: "management.nvidia.com/gpu=all"})",
+        R"({nvidia.cdi.k8s.iota: "nvidia.com/gpu=all"})"}) {
+    EXPECT_EQ(Webhook().refusal(pod_of(annotations, kMain)), "") << annotations;
+  }
+}
+
 TEST(ValidateTest, LeavesVisibleDevicesToThePodWhereThatIsAllowed) {
   auto settings = shipped_settings();
   settings.allow_visible_devices = true;
   const Webhook webhook(settings);
+  EXPECT_EQ(webhook.refusal(pod_of(R"({nvidia.cdi.k8s.io: "nvidia.com/gpu=all"})", kMain)), "");
   EXPECT_EQ(webhook.refusal(pod_of("{}",
                                    "{containers: [{name: main, env: [{name: "
                                    "NVIDIA_VISIBLE_DEVICES, value: all}]}]}")),

@@ -106,7 +106,8 @@ struct StartRig {
                                       during_delay();
                                       const std::lock_guard lock(mutex);
                                       ++settled;
-                                    }},
+                                    },
+                                .runtime_config = [this] { return runtime_config; }},
         ContainerStarter::Settings{
             .node = "n1",
             .boot = kBoot,
@@ -189,6 +190,7 @@ struct StartRig {
   NamePath name_path = NamePath::kCdiDevices;  ///< of an agent that boots
   Result<CdiEdits> vendor_edits = fail(Errc::kNotFound, "no spec");
   bool cards_by_runtime = true;
+  RuntimeConfig runtime_config;
   std::mutex mutex;
   std::vector<std::string> events;
   int settled = 0;

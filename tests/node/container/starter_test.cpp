@@ -481,6 +481,19 @@ TEST_F(StarterTest, NothingStartsWithoutItsCard) {
   EXPECT_EQ(rig.env(a, "ACME_DEVICES"), "none") << "the device gives it the card";
 }
 
+TEST_F(StarterTest, WhereTheRuntimeIgnoresDevicesNothingStartsUntilItHeedsThem) {
+  rig.runtime_config.cdi = false;
+  const Owner a = rig.bound("a", {part("GPU-1", 10, 100)});
+  ASSERT_EQ(rig.kubelet.admit(a), "");
+  EXPECT_TRUE(says(rig.kubelet.start_container(a), "set enable_cdi = true"));
+  EXPECT_TRUE(rig.cdi.names().empty());
+  ASSERT_EQ(rig.events.size(), 1U);
+  EXPECT_TRUE(says(rig.events.front(), "StartPostponed a: CDI is off"));
+  rig.runtime_config.cdi = true;
+  EXPECT_EQ(rig.kubelet.start_container(a), "");
+  EXPECT_EQ(rig.cards_of(a), "GPU-1");
+}
+
 class StarterPathTest : public StarterTest, public ::testing::WithParamInterface<NamePath> {};
 
 TEST_P(StarterPathTest, AHiddenCardIsShownOnlyWhereTheDeviceOverridesThePodsVariable) {

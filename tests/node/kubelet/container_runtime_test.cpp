@@ -59,6 +59,14 @@ TEST_F(CriRuntimeTest, KillsAContainer) {
   EXPECT_TRUE(runtime.end("gone")) << "it has ended";
 }
 
+TEST_F(CriRuntimeTest, TellsTheRuntimesConfiguration) {
+  EXPECT_EQ(runtime.config().value(), RuntimeConfig{}) << "it tells nothing";
+  fake.tell_config("[crio]");
+  EXPECT_EQ(runtime.config().value(), RuntimeConfig{}) << "CRI-O's is no JSON";
+  fake.tell_config(R"({"enableCDI":false})");
+  EXPECT_EQ(runtime.config().value().cdi, false);
+}
+
 TEST_F(CriRuntimeTest, ARuntimeThatHangsIsNotWaitedFor) {
   fake.hang();
   CriRuntime impatient(fake.socket(), std::chrono::milliseconds(50));
@@ -95,6 +103,32 @@ TEST(EnvironmentInTest, AMissingEnvironmentIsNotAnEmptyOne) {
     EXPECT_FALSE(environment_in(text)) << text;
   }
   EXPECT_TRUE(environment_in(R"({"runtimeSpec":{"process":{"env":[]}}})")->empty());
+}
+
+// As containerd 1.7 and 2.1 tell it; shortened.
+constexpr const char* kConfig =
+    R"({"containerd":{"defaultRuntimeName":"nvidia","runtimes":{"nvidia":{"options":{"BinaryName":)"
+    R"("/usr/bin/nvidia-container-runtime"},"runtimeType":"io.containerd.runc.v2"},"runc":)"
+    R"({"options":null}},"snapshotter":"overlayfs"},"cni":{},"enableCDI":false,"rootDir":"/x"})";
+
+TEST(RuntimeConfigInTest, ReadsWhetherCdiIsOnAndTheDefaultRuntime) {
+  const auto config = runtime_config_in(kConfig);
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->cdi, false);
+  EXPECT_EQ(config->default_program, "/usr/bin/nvidia-container-runtime");
+  const auto plain = runtime_config_in(
+      R"({"containerd":{"defaultRuntimeName":"runc","runtimes":{"runc":{}}},"enableCDI":true})");
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_EQ(*plain, (RuntimeConfig{.cdi = true, .default_program = "runc"}));
+}
+
+TEST(RuntimeConfigInTest, WhatItDoesNotTellIsUnknown) {
+  EXPECT_EQ(runtime_config_in("{}").value(), RuntimeConfig{});
+  EXPECT_EQ(runtime_config_in(R"({"containerd":{"defaultRuntimeName":"kata"}})").value(),
+            RuntimeConfig{});
+  for (const char* text : {"", "[]", R"({"enableCDI":"yes"})", R"({"containerd":7})"}) {
+    EXPECT_FALSE(runtime_config_in(text)) << text;
+  }
 }
 
 }  // namespace

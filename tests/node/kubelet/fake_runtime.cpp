@@ -58,6 +58,14 @@ struct FakeRuntime::Impl final : cri::RuntimeService::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status Status(grpc::ServerContext* context, const cri::StatusRequest* request,
+                      cri::StatusResponse* response) override {
+    wait_while_hung(*context);
+    const std::lock_guard lock(mutex);
+    if (request->verbose() && !config.empty()) (*response->mutable_info())["config"] = config;
+    return grpc::Status::OK;
+  }
+
   grpc::Status ContainerStatus(grpc::ServerContext* context,
                                const cri::ContainerStatusRequest* request,
                                cri::ContainerStatusResponse* response) override {
@@ -99,6 +107,7 @@ struct FakeRuntime::Impl final : cri::RuntimeService::Service {
   }
 
   std::string path;
+  std::string config;
   std::unique_ptr<grpc::Server> server;
   std::mutex mutex;
   std::vector<Container> all;
@@ -128,6 +137,11 @@ void FakeRuntime::add(Container container) {
 void FakeRuntime::tell(const std::string& id, std::string info) {
   const std::lock_guard lock(impl_->mutex);
   impl_->infos[id] = std::move(info);
+}
+
+void FakeRuntime::tell_config(std::string config) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->config = std::move(config);
 }
 
 void FakeRuntime::hang() {

@@ -31,6 +31,8 @@ class FakeRuntime {
   void add(Container container);
   /// The JSON text that it tells of the container, instead of its own.
   void tell(const std::string& id, std::string info);
+  /// The text that it tells of its configuration; none until then, as CRI-O.
+  void tell_config(std::string config);
   /// Calls are not answered from now on, until their deadline.
   void hang();
 

@@ -54,6 +54,13 @@ TEST(LocalPodTest, KnowsWhoChoosesDevicesHimself) {
   EXPECT_EQ(local.choose_devices, (std::set<std::string, std::less<>>{"i", "map"}));
 }
 
+TEST(LocalPodTest, KnowsWhoNamesARuntimeClass) {
+  EXPECT_FALSE(decoded(pod_json(pod("a"))).names_runtime_class);
+  EXPECT_TRUE(decoded(R"({"metadata":{"uid":"u","namespace":"ml","name":"p"},)"
+                      R"("spec":{"nodeName":"n1","runtimeClassName":"nvidia"}})")
+                  .names_runtime_class);
+}
+
 TEST(LocalPodTest, KnowsWhoHidesTheDevices) {
   const auto by_variable = [](const std::string& name, const std::string& rest) {
     return container(name, variable("NVIDIA_VISIBLE_DEVICES", rest));

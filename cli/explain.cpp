@@ -132,7 +132,8 @@ std::string lacking(const ExplainedCard& card, const ExplainedCard::Verdict& nee
 
 /// Which modes the card offers, and which the pod asks for.
 std::string unsupported(const ExplainedCard& card, const std::string& isolation) {
-  if (isolation == kOfTheNode) return "does not offer the isolation of the node's sharing configuration";
+  if (isolation == kOfTheNode)
+    return "does not offer the isolation of the node's sharing configuration";
   if (card.offers.empty()) {
     return "does not offer " + isolation + ", the isolation that the pod asks for";
   }

@@ -134,8 +134,8 @@ Result<FitResult> compute_fit(const Cluster& cluster, const FitRequest& request)
 }
 
 std::string draw_fit(const Screen& screen, const FitResult& result, bool wide) {
-  std::string text = headline(screen, result) + " (isolation " +
-                     result.isolation + ", policy " + result.policy + ")\n";
+  std::string text = headline(screen, result) + " (isolation " + result.isolation + ", policy " +
+                     result.policy + ")\n";
   const auto nodes = pods_by_node(result);
   Table table({{.name = "NODE", .may_shrink = true},
                {.name = "PODS", .right = true},

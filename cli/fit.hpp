@@ -31,7 +31,7 @@ Result<kube::Pod> pod_of(const FitRequest& request);
 struct FitResult {
   std::string request;  ///< "0.5", "2 × 8Gi"
   std::string policy;
-  std::string isolation;  ///< "of the node" for replicas
+  std::string isolation;      ///< "of the node" for replicas
   std::size_t requested = 0;  ///< FitRequest::count
   Simulation::Capacity capacity;
   /// Where the requested pods would go, in order; ends where one does not fit.

@@ -176,8 +176,8 @@ struct Agent::Impl {
                   if (device_checker) device_checker->started();
                 },
             .applied_revision = [this](auto uid) { return resizer->applied_revision(uid); },
-            .clock = parts.clock,
-            .runtime_config = [this] { return runtime_config(); }};
+            .runtime_config = [this] { return runtime_config(); },
+            .clock = parts.clock};
   }
 
   /// Nothing where the runtime does not answer: then it starts no container either.

@@ -59,10 +59,10 @@ class ContainerStarter final : public SlotKeeper {
     /// The revision of the pod's grant that was published as applied; 0 = none. Called under
     /// Journal::lock_claims().
     Required<std::function<int(std::string_view pod_uid)>> applied_revision;
+    /// What the container runtime tells of itself, now; empty = nothing.
+    Required<std::function<RuntimeConfig()>> runtime_config;
     const Clock& clock;
     Sleeper sleeper = sleep_until_stopped;
-    /// What the container runtime tells of itself, now; empty = nothing.
-    std::function<RuntimeConfig()> runtime_config = [] { return RuntimeConfig{}; };
   };
   struct Settings {
     std::string node;

@@ -124,6 +124,21 @@ TEST(ReplicasTest, SeveralCanBeRefusedByTheNode) {
   EXPECT_EQ(why_not(replicas("gpu", "2"), node), Misfit::kReplicas);
 }
 
+TEST(ReplicasTest, SeveralAreRefusedByMpsWhateverTheNodeSays) {
+  const NodeState node =
+      node_of({shared("GPU-0", 4, Isolation::kMps), shared("GPU-1", 4, Isolation::kMps)});
+  EXPECT_EQ(why_not(replicas("gpu", "2"), node), Misfit::kReplicas);
+}
+
+/// Rounded once, not twice: 16 chunks are 16 replicas.
+TEST(ReplicasTest, OfChunksAreAsManyAsThereAreChunks) {
+  for (const int chunks : {4, 7, 16}) {
+    Card card = shared("GPU-0", chunks, Isolation::kMps);
+    card.compute_chunks = chunks;
+    EXPECT_EQ(pods_on(node_of({card}), replicas("gpu")), chunks);
+  }
+}
+
 TEST(ReplicasTest, AFractionOfASharedCardStaysAFraction) {
   const NodeState node = node_of({shared("GPU-0", 4)});
   GpuRequest half = testing::request(testing::fraction(500));

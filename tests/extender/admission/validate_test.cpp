@@ -318,6 +318,14 @@ TEST(ValidateTest, RefusesMoreBurstThanTheClusterAllows) {
       << refusal;
 }
 
+TEST(ValidateTest, RefusesReplicasWhereNoNodeSharesCardsSo) {
+  AdmissionSettings settings = shipped_settings();
+  const std::string pod = pod_of("{tangram.dev/gpu-replica: gpu}", kMain);
+  EXPECT_NE(Webhook(settings).refusal(pod).find("foreign.nvidia_sharing"), std::string::npos);
+  settings.other_systems.nvidia_sharing = true;
+  EXPECT_EQ(Webhook(settings).refusal(pod), "");
+}
+
 TEST(ValidateTest, TheExtenderItselfMayWriteGrants) {
   const std::string pod = pod_of("{tangram.dev/gpu-grant: x}", kMain);
   const std::string extender = "system:serviceaccount:tangram-system:tangram-extender";

@@ -108,6 +108,7 @@ TEST(StartRaceTest, NeverMoreThanTheCardHas) {
          .random = [&] { return engine(); },
          .started = [] {},
          .applied_revision = [](std::string_view) { return 0; },
+         .runtime_config = [] { return RuntimeConfig{}; },
          .clock = clock,
          .sleeper = [](std::chrono::milliseconds, const std::stop_token&) {}},
         {.node = "n1", .runtime = {}, .cards_by_runtime = true});

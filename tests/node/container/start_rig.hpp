@@ -100,14 +100,14 @@ struct StartRig {
                                 .random = [this] { return engine(); },
                                 .started = [this] { ++allowed; },
                                 .applied_revision = [this](std::string_view) { return applied; },
+                                .runtime_config = [this] { return runtime_config; },
                                 .clock = clock,
                                 .sleeper =
                                     [this](std::chrono::milliseconds, std::stop_token) {
                                       during_delay();
                                       const std::lock_guard lock(mutex);
                                       ++settled;
-                                    },
-                                .runtime_config = [this] { return runtime_config; }},
+                                    }},
         ContainerStarter::Settings{
             .node = "n1",
             .boot = kBoot,

@@ -22,61 +22,7 @@ std::string names_of(const SharingFiles& files) {
   return boost::algorithm::join(names, ", ");
 }
 
-/// The rule of one folder; shared, because the function that uses it is copied.
-struct Rule {
-  SharingFiles files;
-  std::string default_name;
-
-  std::vector<std::string> apply(std::string_view choice, std::vector<model::Card>& cards) const {
-    std::vector<std::string> problems;
-    auto file = files.find(choice.empty() ? std::string_view(default_name) : choice);
-    if (file == files.end()) {
-      problems.push_back("label nvidia.com/device-plugin.config names " + quote(choice) +
-                         ", which is no sharing configuration; " + quote(default_name) +
-                         " applies. There are " + names_of(files));
-      file = files.find(default_name);
-    }
-    for (const std::string& what : file->second.ignored) {
-      problems.push_back("sharing configuration " + quote(file->first) + " ignores " + what);
-    }
-    for (model::Card& card : cards) {
-      card.replicas = replicas_of(file->second, card);
-      if (card.replicas.count > card.max_sharers) {
-        problems.push_back("card " + card.id + " takes " + std::to_string(card.max_sharers) +
-                           " pods at most, and the sharing configuration wants " +
-                           std::to_string(card.replicas.count) + " replicas of it");
-      }
-      if (card.replicas.count > 1 && !card.isolation.has(card.replicas.isolation)) {
-        problems.push_back("card " + card.id + " does not offer " +
-                           std::string(to_string(card.replicas.isolation)) +
-                           ", by which the sharing configuration shares it");
-      }
-    }
-    return problems;
-  }
-};
-
-}  // namespace
-
-Result<SharingFiles> read_sharing_files(const std::string& folder) {
-  SharingFiles files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with('.') || !entry.is_regular_file()) continue;
-    const auto text = read_file(entry.path().string());
-    if (!text) return text.error();
-    auto file = parse_sharing_file(*text);
-    if (!file) {
-      return fail(Errc::kInvalidArgument, entry.path().string() + ": " + file.error().message);
-    }
-    files.emplace(name, std::move(*file));
-  }
-  if (error) return fail(Errc::kUnavailable, folder + ": " + error.message());
-  return files;
-}
-
-Result<std::string> default_file(const SharingFiles& files, const std::string& given) {
+Result<std::string> name_of_default(const SharingFiles& files, const std::string& given) {
   if (files.contains(given)) return given;
   if (!given.empty()) {
     return fail(Errc::kInvalidArgument, "there is no sharing configuration " + quote(given) +
@@ -90,10 +36,80 @@ Result<std::string> default_file(const SharingFiles& files, const std::string& g
                   names_of(files));
 }
 
+/// The rule of one folder; shared, because the function that uses it is copied.
+struct Rule {
+  SharingFiles files;
+  std::string default_name;
+
+  std::vector<std::string> apply(std::string_view choice, std::vector<model::Card>& cards) const {
+    std::vector<std::string> problems;
+    const SharingFile& file = chosen(choice, problems);
+    for (const std::string& what : file.ignored) {
+      problems.push_back("the sharing configuration ignores " + what);
+    }
+    for (model::Card& card : cards) {
+      card.replicas = replicas_of(file, card);
+      if (card.replicas.count > card.max_sharers) {
+        problems.push_back("card " + card.id + " takes " + std::to_string(card.max_sharers) +
+                           " pods at most, and the sharing configuration wants " +
+                           std::to_string(card.replicas.count) + " replicas of it");
+      }
+      if (card.replicas.count > 1 && !card.isolation.has(card.replicas.isolation)) {
+        problems.push_back("card " + card.id + " does not offer " +
+                           std::string(to_string(card.replicas.isolation)) +
+                           ", by which the sharing configuration shares it");
+      }
+    }
+    return problems;
+  }
+
+ private:
+  [[nodiscard]] const SharingFile& chosen(std::string_view choice,
+                                          std::vector<std::string>& problems) const {
+    const SharingFile& otherwise = *files.find(default_name)->second;
+    if (choice.empty()) return otherwise;
+    const auto file = files.find(choice);
+    if (file != files.end() && file->second) return *file->second;
+    problems.push_back("label nvidia.com/device-plugin.config names " + quote(choice) +
+                       (file == files.end()
+                            ? ", which is no sharing configuration; there are " + names_of(files)
+                            : ", which has a mistake: " + file->second.error().message) +
+                       ". " + quote(default_name) + " applies");
+    return otherwise;
+  }
+};
+
+}  // namespace
+
+Result<SharingFiles> read_sharing_files(const std::string& folder) {
+  SharingFiles files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with('.') || !entry.is_regular_file()) continue;
+    const auto text = read_file(entry.path().string());
+    if (!text) return text.error();
+    files.emplace(name, parse_sharing_file(*text));
+  }
+  if (error) return fail(Errc::kUnavailable, folder + ": " + error.message());
+  return files;
+}
+
+Result<std::string> default_file(const SharingFiles& files, const std::string& given) {
+  auto name = name_of_default(files, given);
+  if (!name) return name;
+  if (const auto& file = files.at(*name); !file) {
+    return fail(Errc::kInvalidArgument,
+                "sharing configuration " + quote(*name) + ": " + file.error().message);
+  }
+  return name;
+}
+
 CardSharing sharing_by(SharingFiles files, std::string default_name) {
   CardSharing sharing;
   for (const auto& [name, file] : files) {
-    for (const auto& [resource, replicas] : file.replicas) {
+    if (!file) continue;
+    for (const auto& [resource, replicas] : file->replicas) {
       sharing.most_replicas = std::max(sharing.most_replicas, replicas);
     }
   }

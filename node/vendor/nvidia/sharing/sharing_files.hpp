@@ -22,8 +22,8 @@ Result<SharingFiles> read_sharing_files(const std::string& folder);
 /// @returns kInvalidArgument if there is none, or it has a mistake
 Result<std::string> default_file(const SharingFiles& files, const std::string& given);
 
-/// The rule of these files. Where a label names no file, or one with a mistake, the default applies,
-/// and that is reported.
+/// The rule of these files. Where a label names no file, or one with a mistake, the default
+/// applies, and that is reported.
 /// @param default_name  of default_file()
 [[nodiscard]] CardSharing sharing_by(SharingFiles files, std::string default_name);
 

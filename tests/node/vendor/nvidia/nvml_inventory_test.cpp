@@ -65,6 +65,7 @@ TEST(NvmlInventoryTest, ListsMigInstancesInPlaceOfTheirCard) {
   const InstalledCard& first = found.cards[0];
   EXPECT_EQ(first.card.id, "MIG-1");
   EXPECT_EQ(first.card.kind, model::CardKind::kMig);
+  EXPECT_EQ(first.card.replicas.resource, model::CardResource::kMig);
   EXPECT_EQ(first.card.model, "A100-SXM4-80GB MIG 1g.10gb");
   EXPECT_EQ(first.mig_profile, "1g.10gb");
   EXPECT_EQ(first.card.memory, 9'725_mib);

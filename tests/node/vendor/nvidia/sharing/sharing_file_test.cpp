@@ -159,11 +159,22 @@ TEST(SharingFilesTest, AFolderIsReadAsAConfigMapIsMounted) {
   const auto files = read_sharing_files(folder.path());
   ASSERT_TRUE(files) << files.error().message;
   EXPECT_EQ(files->size(), 1U);
-  ASSERT_TRUE(replace_file(folder.path() + "/half", "sharing: ["));
-  const auto broken = read_sharing_files(folder.path());
-  ASSERT_FALSE(broken);
-  EXPECT_NE(broken.error().message.find("/half: "), std::string::npos) << broken.error().message;
   EXPECT_FALSE(read_sharing_files(folder.path() + "/missing"));
+}
+
+TEST(SharingFilesTest, AFileWithAMistakeConcernsItsNodesOnly) {
+  SharingFiles files;
+  files.emplace("whole", parse_sharing_file("version: v1"));
+  files.emplace("hundred", parse_sharing_file(sliced("{name: gpu, replicas: 100}")));
+  EXPECT_FALSE(default_file(files, "hundred"));
+  ASSERT_TRUE(default_file(files, "whole"));
+  const CardSharing sharing = sharing_by(files, "whole");
+  std::vector<model::Card> cards{card("GPU-1")};
+  EXPECT_TRUE(sharing.apply("", cards).empty());
+  const auto problems = sharing.apply("hundred", cards);
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_NE(problems[0].find("number from 2 to 48"), std::string::npos) << problems[0];
+  EXPECT_EQ(cards[0].replicas.count, 1);
 }
 
 SharingFiles files_of(const std::vector<std::string>& names) {
@@ -183,8 +194,8 @@ TEST(SharingFilesTest, TheDefaultIsAsInNvidiasChart) {
 
 CardSharing quarters_and_halves() {
   SharingFiles files;
-  files.emplace("quarter", *parse_sharing_file(sliced("{name: gpu, replicas: 4}")));
-  files.emplace("half", *parse_sharing_file(sliced("{name: gpu, replicas: 2}")));
+  files.emplace("quarter", parse_sharing_file(sliced("{name: gpu, replicas: 4}")));
+  files.emplace("half", parse_sharing_file(sliced("{name: gpu, replicas: 2}")));
   return sharing_by(std::move(files), "half");
 }
 
@@ -202,7 +213,7 @@ TEST(SharingFilesTest, AnUnknownLabelIsReportedAndTheDefaultApplies) {
   std::vector<model::Card> cards{card("GPU-1")};
   const auto problems = quarters_and_halves().apply("third", cards);
   ASSERT_EQ(problems.size(), 1U);
-  EXPECT_NE(problems[0].find("There are half, quarter"), std::string::npos) << problems[0];
+  EXPECT_NE(problems[0].find("there are half, quarter"), std::string::npos) << problems[0];
   EXPECT_EQ(cards[0].replicas.count, 2);
 }
 

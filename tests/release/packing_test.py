@@ -2,8 +2,6 @@
 import io
 import json
 import pathlib
-import shutil
-import struct
 import subprocess
 import sys
 import tarfile
@@ -11,138 +9,16 @@ import tempfile
 import unittest
 import zlib
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts/release.d"))
 sys.dont_write_bytecode = True
-PACK = [sys.executable, "-B", str(ROOT / "scripts/release.d/pack.py")]
 
+from small_release import PACK, files_of_image, make_release, program, write_programs  # noqa: E402
+# Its import also makes these of scripts/release.d known.
 import contents  # noqa: E402
 import debian  # noqa: E402
-import elf  # noqa: E402
 import oci  # noqa: E402
 import pack  # noqa: E402
 import tree  # noqa: E402
 import verify  # noqa: E402
-
-MACHINES = {"amd64": 62, "arm64": 183}
-LOADERS = {"amd64": "/lib64/ld-linux-x86-64.so.2", "arm64": "/lib/ld-linux-aarch64.so.1"}
-
-
-def program(architecture, needed, loader=""):
-    """An ELF file that has no code, but says which libraries it needs."""
-    strings = b"\0" + b"".join(name.encode() + b"\0" for name in needed) + loader.encode() + b"\0"
-    offsets, at = [], 1
-    for name in needed:
-        offsets.append(at)
-        at += len(name) + 1
-    dynamic = b"".join(struct.pack("<qQ", elf.DT_NEEDED, offset) for offset in offsets)
-    kinds = [elf.PT_LOAD, elf.PT_DYNAMIC] + [elf.PT_INTERP] * bool(loader)
-    begin = 64 + 56 * len(kinds)
-    end = begin + len(strings)
-    dynamic += struct.pack("<qQqQ", elf.DT_STRTAB, begin, 0, 0)
-    places = {elf.PT_LOAD: (0, end + len(dynamic)), elf.PT_DYNAMIC: (end, len(dynamic)),
-              elf.PT_INTERP: (begin + at, len(loader) + 1)}
-    headers = b"".join(struct.pack("<IIQQQQQQ", kind, 4, places[kind][0], places[kind][0], 0, places[kind][1],
-                                   places[kind][1], 8) for kind in kinds)
-    start = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, MACHINES[architecture], 1, 0, 64, 0, 0,
-                                                            64, 56, len(kinds), 0, 0, 0)
-    return start + headers + strings + dynamic
-
-
-def package(folder, name, architecture, files, version="1.0-1"):
-    """A Debian package. files: {path: bytes, or the target of a link}."""
-    data = tree.Tree()
-    for path, content in {f"usr/share/doc/{name}/copyright": f"licence of {name}\n".encode(), **files}.items():
-        if isinstance(content, str):
-            data.add_link(path, content)
-        else:
-            data.add_file(path, content, 0o4755)
-    control = tree.Tree()
-    control.add_file("control", f"Package: {name}\nVersion: {version}\nArchitecture: {architecture}\n"
-                                f"Maintainer: Some One <some@example.org>\nDescription: a test\n more\n".encode())
-    archive = b"!<arch>\n"
-    for member, content in [("debian-binary", b"2.0\n"), ("control.tar.gz", tree.gzip(control.tar(0))),
-                            ("data.tar.gz", tree.gzip(data.tar(0)))]:
-        archive += f"{member:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(content):<10}`\n".encode()
-        archive += content + b"\n" * (len(content) % 2)
-    (folder / f"{name}_{version}_{architecture}.deb").write_bytes(archive)
-
-
-def write_packages(folder, architecture):
-    triplet = debian.TRIPLETS[architecture]
-    library = lambda *needed: program(architecture, needed)
-    folder.mkdir(parents=True)
-    package(folder, "libc6", architecture, {
-        f"lib/{triplet}/{name}": library() for name in ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0",
-                                                        "librt.so.1", pathlib.Path(LOADERS[architecture]).name)
-    } | ({LOADERS[architecture]: f"/lib/{triplet}/{pathlib.Path(LOADERS[architecture]).name}"})
-      | {f"etc/ld.so.conf.d/{triplet}.conf": b"/usr/lib\n", f"usr/lib/{triplet}/unused.so.1": library()})
-    package(folder, "libgcc-s1", architecture, {f"lib/{triplet}/libgcc_s.so.1": library("libc.so.6")})
-    package(folder, "libfmt9", architecture, {
-        f"usr/lib/{triplet}/libfmt.so.9": "libfmt.so.9.1.0",
-        f"usr/lib/{triplet}/libfmt.so.9.1.0": library("libdeep.so.1")})
-    package(folder, "libdeep1", architecture, {f"usr/lib/{triplet}/libdeep.so.1": library("libc.so.6")}, "1:2.3+b1")
-    package(folder, "unused", architecture, {"usr/bin/unused": library()})
-    package(folder, "tools", architecture, {
-        f"{path}": program(architecture, ["libc.so.6"]) for path in
-        ("bin/dash", "bin/grep", "bin/mount", "bin/umount", "bin/true", "usr/bin/unshare", "usr/bin/nsenter")
-    } | {"bin/sh": "dash"})
-    package(folder, "base-files", "all", {
-        "etc/os-release": "../usr/lib/os-release", "usr/lib/os-release": b"ID=debian\n", "etc/debian_version": b"12\n",
-        "usr/share/common-licenses/GPL-3": b"GPL\n"})
-    package(folder, "ca-certificates", "all", {"usr/share/ca-certificates/b.crt": b"B\n",
-                                               "usr/share/ca-certificates/a.crt": b"A\n"})
-
-
-def write_programs(folder, architecture):
-    wanted = {path for image in contents.IMAGES for path in image.programs.values()} | {"bin/kubectl-tangram"}
-    for path in wanted:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(program(architecture, ["libfmt.so.9", "libc.so.6"], LOADERS[architecture]))
-
-
-def write_source(folder):
-    chart = folder / "deploy/chart/tangram"
-    (chart / "templates").mkdir(parents=True)
-    (folder / "LICENSE").write_text("the licence\n")
-    (folder / "deploy/cli").mkdir()
-    (folder / "deploy/cli/kubectl_complete-tangram").write_text("#!/bin/sh\n")
-    (chart / "Chart.yaml").write_text("name: tangram\n")
-    (chart / ".helmignore").write_text(".*\n")
-    (chart / "templates/a.yaml").write_text("a: 1\n")
-    # The chart's own values, so that a change of their form is noticed.
-    (chart / "values.yaml").write_bytes((ROOT / "deploy/chart/tangram/values.yaml").read_bytes())
-
-
-def make_release(folder, architectures=("amd64", "arm64")):
-    """A folder with all that a release needs, and the release in out/."""
-    write_source(folder / "source")
-    (folder / "compiled-in").write_text("libboost1.81-dev 1.81.0-5\n")
-    arguments = [*PACK, "--version", "1.2.3", "--commit", "c0ffee",
-                 "--epoch", "1700000000", "--source", str(folder / "source"), "--chart-fields",
-                 '{"name": "tangram", "version": "1.2.3", "description": "d"}', "--compiled-in",
-                 str(folder / "compiled-in"), "--download-url", "https://example.org/VERSION/FILE",
-                 "--out", str(folder / "out")]
-    for architecture in architectures:
-        write_packages(folder / "packages" / architecture, architecture)
-        write_programs(folder / "programs" / architecture, architecture)
-        arguments += ["--build", architecture, str(folder / "programs" / architecture),
-                      str(folder / "packages" / architecture)]
-    done = subprocess.run(arguments, capture_output=True, text=True)
-    return folder / "out", done
-
-
-def files_of_image(path, architecture):
-    """{name: member} of all layers, and the archives by name."""
-    layout = verify.Layout(path)
-    index = json.loads(layout.blob(layout.top()))
-    descriptor = next(one for one in index["manifests"] if one["platform"]["architecture"] == architecture)
-    found = {}
-    for layer in json.loads(layout.blob(descriptor))["layers"]:
-        with tarfile.open(fileobj=io.BytesIO(zlib.decompress(layout.blob(layer), wbits=31))) as archive:
-            found |= {member.name: (member, archive.extractfile(member).read() if member.isfile() else b"")
-                      for member in archive}
-    return found
 
 
 class ReleaseTest(unittest.TestCase):
@@ -364,85 +240,6 @@ class BrokenReleaseTest(unittest.TestCase):
         out = self.release()
         with self.assertRaisesRegex(ValueError, "is not empty"):
             pack.Folder(out)
-
-
-class CommandTest(unittest.TestCase):
-    """scripts/release in a repository of its own, with tiny programs."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.work = tempfile.TemporaryDirectory()
-        cls.folder = pathlib.Path(cls.work.name)
-        make_release(cls.folder / "parts", ["amd64"])
-        cls.clone = cls.folder / "parts/source"
-        for name in ("scripts/release", "scripts/verify-release", "scripts/lib.sh", "scripts/packages.sh"):
-            (cls.clone / "scripts").mkdir(exist_ok=True)
-            shutil.copy(ROOT / name, cls.clone / name)
-        shutil.copytree(ROOT / "scripts/release.d", cls.clone / "scripts/release.d")
-        (cls.clone / "CMakeLists.txt").write_text("project(tangram VERSION 1.2.3 LANGUAGES CXX)\n")
-        (cls.clone / ".gitignore").write_text("/build/\n")
-        (cls.clone / "deploy/chart/tangram/Chart.yaml").write_text(
-            "name: tangram\nversion: 1.2.3\nappVersion: 1.2.3\ndescription: d\n")
-        for command in (["init", "--quiet"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@example.org",
-                                                            "commit", "--quiet", "--message", "All"]):
-            subprocess.run(["git", *command], cwd=cls.clone, check=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.work.cleanup()
-
-    def release(self, *arguments):
-        parts = self.folder / "parts"
-        return subprocess.run(["scripts/release", *arguments, "--programs", parts / "programs", "--packages",
-                               parts / "packages"], cwd=self.clone, capture_output=True, text=True)
-
-    def assert_refused(self, done, part):
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn(part, done.stderr)
-
-    def test_it_makes_a_signed_release_that_verifies_and_counts_architectures(self):
-        out = self.folder / "signed"
-        done = self.release("1.2.3", "--out", out, "--sign-with", "sha256sum")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("arm64: left out, since there is no", done.stdout)
-        self.assertRegex(done.stdout, r"verify-release: \d+ files of Tangram 1.2.3 for amd64 are sound")
-        self.assertRegex(done.stdout, r"release: 1\.2\.3 of \w{12} for 1 of 2 architectures")
-        self.assertEqual((out / "SHA256SUMS.sig").read_text().split()[0], verify.sha256((out / "SHA256SUMS").read_bytes()))
-
-    def test_a_signature_that_fails_is_an_error(self):
-        self.assert_refused(self.release("1.2.3", "--out", self.folder / "unsigned", "--sign-with", "false"), "not signed")
-        self.assert_refused(self.release("1.2.3", "--out", self.folder / "empty", "--sign-with", "true"), "printed nothing")
-
-    def test_versions_that_are_none_or_another_are_refused(self):
-        for version in ("v1.2.3", "1.2", "1.2.03", "1.2.3-rc.1", "1.2.3+build"):
-            self.assert_refused(self.release(version), "is not a version like 1.2.3")
-        self.assert_refused(self.release("1.2.4"), "CMakeLists.txt has version 1.2.3; commit 1.2.4 there")
-        self.assert_refused(self.release("--out"), "the first argument is the version")
-
-    def test_a_changed_tree_is_refused(self):
-        extra = self.clone / "extra"
-        extra.write_text("")
-        self.addCleanup(extra.unlink)
-        self.assert_refused(self.release("1.2.3", "--out", self.folder / "dirty"), "the tree is not clean")
-        self.assertFalse((self.folder / "dirty").exists())
-
-    def test_a_folder_with_files_and_an_unknown_architecture_are_refused(self):
-        self.assert_refused(self.release("1.2.3", "--out", self.folder), "is not empty")
-        self.assert_refused(self.release("1.2.3", "--arch", "riscv64"), "write amd64 or arm64")
-
-    def test_a_folder_without_packages_is_refused(self):
-        empty = self.folder / "no-packages"
-        (empty / "amd64").mkdir(parents=True)
-        done = subprocess.run(["scripts/release", "1.2.3", "--out", self.folder / "none", "--programs",
-                               self.folder / "parts/programs", "--packages", empty],
-                              cwd=self.clone, capture_output=True, text=True)
-        self.assert_refused(done, "contains no Debian package (.deb)")
-
-    def test_help_teaches(self):
-        done = subprocess.run(["scripts/release", "--help"], cwd=self.clone, capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0)
-        for option in ("--arch", "--out", "--packages", "--programs", "--sign-with", "--download-url"):
-            self.assertIn(option, done.stdout)
 
 
 class TreeTest(unittest.TestCase):

@@ -1,0 +1,95 @@
+"""Runs scripts/release in a repository of its own."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+
+from small_release import ROOT, make_release  # noqa: E402
+# Its import also makes this one of scripts/release.d known.
+import verify  # noqa: E402
+
+
+class CommandTest(unittest.TestCase):
+    """scripts/release in a repository of its own, with tiny programs."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.work = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.work.name)
+        make_release(cls.folder / "parts", ["amd64"])
+        cls.clone = cls.folder / "parts/source"
+        for name in ("scripts/release", "scripts/verify-release", "scripts/lib.sh", "scripts/packages.sh"):
+            (cls.clone / "scripts").mkdir(exist_ok=True)
+            shutil.copy(ROOT / name, cls.clone / name)
+        shutil.copytree(ROOT / "scripts/release.d", cls.clone / "scripts/release.d")
+        (cls.clone / "CMakeLists.txt").write_text("project(tangram VERSION 1.2.3 LANGUAGES CXX)\n")
+        (cls.clone / ".gitignore").write_text("/build/\n")
+        (cls.clone / "deploy/chart/tangram/Chart.yaml").write_text(
+            "name: tangram\nversion: 1.2.3\nappVersion: 1.2.3\ndescription: d\n")
+        for command in (["init", "--quiet"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@example.org",
+                                                            "commit", "--quiet", "--message", "All"]):
+            subprocess.run(["git", *command], cwd=cls.clone, check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.work.cleanup()
+
+    def release(self, *arguments):
+        parts = self.folder / "parts"
+        return subprocess.run(["scripts/release", *arguments, "--programs", parts / "programs", "--packages",
+                               parts / "packages"], cwd=self.clone, capture_output=True, text=True)
+
+    def assert_refused(self, done, part):
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn(part, done.stderr)
+
+    def test_it_makes_a_signed_release_that_verifies_and_counts_architectures(self):
+        out = self.folder / "signed"
+        done = self.release("1.2.3", "--out", out, "--sign-with", "sha256sum")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("arm64: left out, since there is no", done.stdout)
+        self.assertRegex(done.stdout, r"verify-release: \d+ files of Tangram 1.2.3 for amd64 are sound")
+        self.assertRegex(done.stdout, r"release: 1\.2\.3 of \w{12} for 1 of 2 architectures")
+        self.assertEqual((out / "SHA256SUMS.sig").read_text().split()[0], verify.sha256((out / "SHA256SUMS").read_bytes()))
+
+    def test_a_signature_that_fails_is_an_error(self):
+        self.assert_refused(self.release("1.2.3", "--out", self.folder / "unsigned", "--sign-with", "false"), "not signed")
+        self.assert_refused(self.release("1.2.3", "--out", self.folder / "empty", "--sign-with", "true"), "printed nothing")
+
+    def test_versions_that_are_none_or_another_are_refused(self):
+        for version in ("v1.2.3", "1.2", "1.2.03", "1.2.3-rc.1", "1.2.3+build"):
+            self.assert_refused(self.release(version), "is not a version like 1.2.3")
+        self.assert_refused(self.release("1.2.4"), "CMakeLists.txt has version 1.2.3; commit 1.2.4 there")
+        self.assert_refused(self.release("--out"), "the first argument is the version")
+
+    def test_a_changed_tree_is_refused(self):
+        extra = self.clone / "extra"
+        extra.write_text("")
+        self.addCleanup(extra.unlink)
+        self.assert_refused(self.release("1.2.3", "--out", self.folder / "dirty"), "the tree is not clean")
+        self.assertFalse((self.folder / "dirty").exists())
+
+    def test_a_folder_with_files_and_an_unknown_architecture_are_refused(self):
+        self.assert_refused(self.release("1.2.3", "--out", self.folder), "is not empty")
+        self.assert_refused(self.release("1.2.3", "--arch", "riscv64"), "write amd64 or arm64")
+
+    def test_a_folder_without_packages_is_refused(self):
+        empty = self.folder / "no-packages"
+        (empty / "amd64").mkdir(parents=True)
+        done = subprocess.run(["scripts/release", "1.2.3", "--out", self.folder / "none", "--programs",
+                               self.folder / "parts/programs", "--packages", empty],
+                              cwd=self.clone, capture_output=True, text=True)
+        self.assert_refused(done, "contains no Debian package (.deb)")
+
+    def test_help_teaches(self):
+        done = subprocess.run(["scripts/release", "--help"], cwd=self.clone, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0)
+        for option in ("--arch", "--out", "--packages", "--programs", "--sign-with", "--download-url"):
+            self.assertIn(option, done.stdout)
+
+if __name__ == "__main__":
+    unittest.main()

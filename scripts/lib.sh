@@ -7,6 +7,10 @@ repo_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 script_name=${script_path#"$repo_root"/}
 script_name=${script_name#scripts/}
 cd "$repo_root"
+caller_folder=$OLDPWD
+
+# from_caller PATH: what it meant where the caller is.
+from_caller() { case $1 in "" | /*) echo "$1" ;; *) echo "$caller_folder/$1" ;; esac; }
 
 # A script's help is the comment at its top.
 show_help() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$script_path"; }

@@ -1,5 +1,6 @@
 """Runs scripts/release in a repository of its own."""
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -38,10 +39,10 @@ class CommandTest(unittest.TestCase):
     def tearDownClass(cls):
         cls.work.cleanup()
 
-    def release(self, *arguments):
+    def release(self, *arguments, cwd=None):
         parts = self.folder / "parts"
-        return subprocess.run(["scripts/release", *arguments, "--programs", parts / "programs", "--packages",
-                               parts / "packages"], cwd=self.clone, capture_output=True, text=True)
+        return subprocess.run([self.clone / "scripts/release", *arguments, "--programs", parts / "programs", "--packages",
+                               parts / "packages"], cwd=cwd or self.clone, capture_output=True, text=True)
 
     def assert_refused(self, done, part):
         self.assertEqual(done.returncode, 1, done.stdout)
@@ -55,6 +56,30 @@ class CommandTest(unittest.TestCase):
         self.assertRegex(done.stdout, r"verify-release: \d+ files of Tangram 1.2.3 for amd64 are sound")
         self.assertRegex(done.stdout, r"release: 1\.2\.3 of \w{12} for 1 of 2 architectures")
         self.assertEqual((out / "SHA256SUMS.sig").read_text().split()[0], verify.sha256((out / "SHA256SUMS").read_bytes()))
+
+    def test_the_command_that_signs_runs_where_the_caller_is(self):
+        caller = self.folder / "caller"
+        caller.mkdir()
+        (caller / "release-key").write_text("key\n")
+        done = self.release("1.2.3", "--out", "signed", "--sign-with", "cat release-key -", cwd=caller)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        out = caller / "signed"
+        self.assertEqual((out / "SHA256SUMS.sig").read_text(), "key\n" + (out / "SHA256SUMS").read_text())
+
+    @unittest.skipUnless(shutil.which("ssh-keygen"), "ssh-keygen is missing")
+    def test_the_command_of_the_page_signs(self):
+        page = (ROOT / "docs/release.md").read_text()
+        command = re.search(r"scripts/release \S+ --sign-with '(.*)'$", page, re.MULTILINE)[1]
+        key = self.clone / re.search(r"-f (\S+)", command)[1]
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+        out = self.folder / "signed-by-ssh"
+        done = self.release("1.2.3", "--out", out, "--sign-with", command)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        (self.folder / "allowed-signers").write_text("release@example.com " + key.with_suffix(".pub").read_text())
+        with open(out / "SHA256SUMS", encoding="utf-8") as sums:
+            subprocess.run(["ssh-keygen", "-Y", "verify", "-f", self.folder / "allowed-signers", "-I", "release@example.com",
+                            "-n", "tangram-release", "-s", out / "SHA256SUMS.sig"], stdin=sums, check=True,
+                           capture_output=True)
 
     def test_a_signature_that_fails_is_an_error(self):
         self.assert_refused(self.release("1.2.3", "--out", self.folder / "unsigned", "--sign-with", "false"), "not signed")

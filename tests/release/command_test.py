@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 
@@ -28,7 +29,7 @@ class CommandTest(unittest.TestCase):
             shutil.copy(ROOT / name, cls.clone / name)
         shutil.copytree(ROOT / "scripts/release.d", cls.clone / "scripts/release.d")
         (cls.clone / "CMakeLists.txt").write_text("project(tangram VERSION 1.2.3 LANGUAGES CXX)\n")
-        (cls.clone / ".gitignore").write_text("/build/\n")
+        (cls.clone / ".gitignore").write_text("/build/\n*.orig\n")
         (cls.clone / "deploy/chart/tangram/Chart.yaml").write_text(
             "name: tangram\nversion: 1.2.3\nappVersion: 1.2.3\ndescription: d\n")
         for command in (["init", "--quiet"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@example.org",
@@ -97,6 +98,17 @@ class CommandTest(unittest.TestCase):
         self.addCleanup(extra.unlink)
         self.assert_refused(self.release("1.2.3", "--out", self.folder / "dirty"), "the tree is not clean")
         self.assertFalse((self.folder / "dirty").exists())
+
+    def test_files_that_git_ignores_are_not_in_the_chart(self):
+        ignored = self.clone / "deploy/chart/tangram/templates/a.yaml.orig"
+        ignored.write_text("a: 2\n")
+        self.addCleanup(ignored.unlink)
+        out = self.folder / "ignored"
+        done = self.release("1.2.3", "--out", out)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        with tarfile.open(out / "tangram-1.2.3.tgz") as archive:
+            names = {member.name for member in archive if member.isfile()}
+        self.assertEqual(names, {f"tangram/{name}" for name in ("Chart.yaml", "LICENSE", "values.yaml", "templates/a.yaml")})
 
     def test_a_folder_with_files_and_an_unknown_architecture_are_refused(self):
         self.assert_refused(self.release("1.2.3", "--out", self.folder), "is not empty")

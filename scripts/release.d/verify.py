@@ -8,6 +8,9 @@ import sys
 import tarfile
 import zlib
 
+import contents
+import plugin
+
 STATUS = "var/lib/dpkg/status.d/"
 
 
@@ -19,15 +22,55 @@ def sha256(data):
     return hashlib.sha256(data).hexdigest()
 
 
-def check_sums(folder):
+def names_found(folder):
+    return {path.name for path in folder.iterdir()} - {"SHA256SUMS", "SHA256SUMS.sig"}
+
+
+def lines_of_sums(folder):
+    """(name, checksum) of each line."""
     lines = (folder / "SHA256SUMS").read_text().splitlines()
-    wanted = {name: one for one, name in (line.split("  ", 1) for line in lines)}
-    found = {path.name for path in folder.iterdir()} - {"SHA256SUMS", "SHA256SUMS.sig"}
+    return [(name, one) for one, name in (line.split("  ", 1) for line in lines)]
+
+
+def check_sums(folder):
+    lines, found = lines_of_sums(folder), names_found(folder)
+    wanted = dict(lines)
+    names = [name for name, _ in lines]
+    for name in sorted(wanted):
+        if names.count(name) > 1:
+            yield f"{name}: SHA256SUMS has {names.count(name)} lines for it, not 1"
     for name in sorted(found ^ wanted.keys()):
         yield f"{name}: " + ("is not in SHA256SUMS" if name in found else "is missing")
     for name in sorted(found & wanted.keys()):
         if sha256((folder / name).read_bytes()) != wanted[name]:
             yield f"{name}: is not the file that SHA256SUMS names; download it again"
+
+
+def expected_names(version, architectures):
+    names = {"release.json", "tangram.yaml", f"tangram-{version}.tgz", f"tangram-chart-{version}.oci.tar"}
+    names |= {f"{image.name}-{version}.oci.tar" for image in contents.IMAGES}
+    for architecture in architectures:
+        names |= {f"{image.name}-{version}-{architecture}.spdx.json" for image in contents.IMAGES}
+        names |= {f"{plugin.NAME}-{version}-linux-{architecture}.{ending}" for ending in ("tar.gz", "spdx.json")}
+    return names
+
+
+def check_names(folder, summary):
+    """Beyond check_sums: a list that agrees with the folder can still lack a file, or have one too many."""
+    listed, found = set(dict(lines_of_sums(folder))), names_found(folder)
+    expected = expected_names(summary["version"], summary["architectures"])
+    for name in sorted(((listed & found) ^ expected) - (listed ^ found)):
+        yield f"{name}: " + ("is missing, and not in SHA256SUMS" if name in expected else
+                             f"is no file of a release {summary['version']} for {', '.join(summary['architectures'])}")
+
+
+def check_summary(summary):
+    architectures, images = summary["architectures"], {image.name for image in contents.IMAGES}
+    if not architectures or len(set(architectures)) != len(architectures):
+        yield f"release.json: its architectures are {architectures}; each must be there once, and at least one"
+    for name in sorted(images ^ summary["images"].keys()):
+        yield "release.json: " + (f"has no digest of {name}" if name in images else
+                                  f"names {name}, which is no image of Tangram")
 
 
 class Layout:
@@ -62,9 +105,13 @@ class Layout:
             raise Fault(f"{unread[0]} belongs to nothing")
 
 
-def packages_in_image(layout, manifest):
+def packages_in_image(layout, descriptor):
     """{name: version} of Debian's packages, from the layers, whose digests are checked."""
+    manifest = json.loads(layout.blob(descriptor))
     config = json.loads(layout.blob(manifest["config"]))
+    for key, value in descriptor["platform"].items():
+        if config[key] != value:
+            raise Fault(f"its index says {key} {value}, but the image's configuration says {config[key]}")
     identities, packages = [], {}
     for descriptor in manifest["layers"]:
         archive = zlib.decompress(layout.blob(descriptor), wbits=31)
@@ -94,7 +141,7 @@ def check_image(folder, name, summary):
     for descriptor in json.loads(layout.blob(top))["manifests"]:
         architecture = descriptor["platform"]["architecture"]
         found.append(architecture)
-        packages = packages_in_image(layout, json.loads(layout.blob(descriptor)))
+        packages = packages_in_image(layout, descriptor)
         bill = packages_in_bill(folder / f"{name}-{summary['version']}-{architecture}.spdx.json")
         different = sorted(set(packages.items()) ^ set(bill.items()))
         if different:
@@ -107,7 +154,10 @@ def check_image(folder, name, summary):
 def check_chart(folder, summary):
     content = (folder / f"tangram-{summary['version']}.tgz").read_bytes()
     layout = Layout(folder / f"tangram-chart-{summary['version']}.oci.tar")
-    manifest = json.loads(layout.blob(layout.top()))
+    top = layout.top()
+    if top["digest"] != summary["chart"]:
+        raise Fault(f"its digest is {top['digest']}, but release.json says {summary['chart']}")
+    manifest = json.loads(layout.blob(top))
     layout.blob(manifest["config"])
     if layout.blob(manifest["layers"][0]) != content:
         raise Fault("it contains another chart than the .tgz")
@@ -135,11 +185,13 @@ def faults(folder):
     try:
         yield from check_sums(folder)
         summary = json.loads((folder / "release.json").read_text())
-        summary["version"], summary["architectures"], summary["images"].keys()
+        yield from check_summary(summary)
+        yield from check_names(folder, summary)
     except UNREADABLE as error:
         yield f"SHA256SUMS or release.json: cannot be read ({error or type(error).__name__}); download both again"
         return
-    checks = [(f"{name}-{summary['version']}.oci.tar", check_image, name) for name in sorted(summary["images"])]
+    names = [image.name for image in contents.IMAGES if image.name in summary["images"]]
+    checks = [(f"{name}-{summary['version']}.oci.tar", check_image, name) for name in names]
     checks += [(f"tangram-chart-{summary['version']}.oci.tar", check_chart), ("tangram.yaml", check_plugin)]
     for name, check, *more in checks:
         try:

@@ -138,6 +138,20 @@ class ReleaseTest(unittest.TestCase):
             self.assertIn(f"uri: https://example.org/1.2.3/kubectl-tangram-1.2.3-linux-{architecture}.tar.gz\n", text)
 
 
+def with_config(path, **fields):
+    """(archive, digest) of the image with these fields in its configuration, and all digests made right."""
+    read, written, manifests = verify.Layout(path), oci.Layout(), []
+    index = json.loads(read.blob(read.top()))
+    for descriptor in index["manifests"]:
+        manifest = json.loads(read.blob(descriptor))
+        config = json.loads(read.blob(manifest["config"])) | fields
+        layers = [written.add_blob(oci.LAYER, read.blob(layer)) for layer in manifest["layers"]]
+        manifests.append(written.add_manifest(written.add_blob(oci.CONFIG, oci.encode(config)), layers,
+                                              manifest["annotations"], platform=descriptor["platform"]))
+    top = written.add_index(manifests, index["annotations"])
+    return written.tar(top, {}, 0), top["digest"]
+
+
 class BrokenReleaseTest(unittest.TestCase):
     def setUp(self):
         self.work = tempfile.TemporaryDirectory()
@@ -156,6 +170,9 @@ class BrokenReleaseTest(unittest.TestCase):
         lines = [f"{verify.sha256((out / line[66:]).read_bytes())}  {line[66:]}"
                  for line in (out / "SHA256SUMS").read_text().splitlines()]
         (out / "SHA256SUMS").write_text("\n".join(lines) + "\n")
+
+    def change_summary(self, out, **fields):
+        self.change(out, "release.json", lambda data: json.dumps(json.loads(data) | fields).encode())
 
     def assert_fault(self, out, part):
         self.assertIn(part, "\n".join(verify.faults(out)))
@@ -188,6 +205,52 @@ class BrokenReleaseTest(unittest.TestCase):
         other = (out / "tangram-extender-1.2.3.oci.tar").read_bytes()
         self.change(out, name, lambda _: other)
         self.assert_fault(out, f"{name}: its digest is")
+
+    def test_an_image_for_another_architecture_is_noticed(self):
+        out = self.release()
+        name = "tangram-node-1.2.3.oci.tar"
+        archive, digest = with_config(out / name, architecture="arm64")
+        before = json.loads((out / "release.json").read_text())["images"]["tangram-node"]
+        self.change(out, name, lambda _: archive)
+        self.change(out, "release.json", lambda data: data.replace(before.encode(), digest.encode()))
+        self.assert_fault(out, f"{name}: its index says architecture amd64, but the image's configuration says arm64")
+
+    def test_the_charts_digest_is_compared(self):
+        out = self.release()
+        self.change_summary(out, chart="sha256:" + "0" * 64)
+        self.assert_fault(out, "tangram-chart-1.2.3.oci.tar: its digest is sha256:")
+
+    def test_a_summary_without_an_image_is_noticed(self):
+        out = self.release()
+        images = json.loads((out / "release.json").read_text())["images"]
+        self.change_summary(out, images={"tangram-node": images["tangram-node"]})
+        self.assert_fault(out, "release.json: has no digest of tangram-extender")
+        self.change_summary(out, images={**images, "tangram-other": "sha256:0"})
+        self.assert_fault(out, "release.json: names tangram-other, which is no image of Tangram")
+
+    def test_a_summary_without_architectures_is_noticed(self):
+        out = self.release()
+        for architectures in ([], ["amd64", "amd64"]):
+            self.change_summary(out, architectures=architectures)
+            self.assert_fault(out, "release.json: its architectures are")
+
+    def test_a_missing_and_an_extra_file_are_noticed_where_the_list_agrees(self):
+        out = self.release()
+        (out / "kubectl-tangram-1.2.3-linux-amd64.spdx.json").rename(out / "tangram-node-1.2.2-amd64.spdx.json")
+        sums = (out / "SHA256SUMS").read_text()
+        (out / "SHA256SUMS").write_text(sums.replace("kubectl-tangram-1.2.3-linux-amd64.spdx.json",
+                                                     "tangram-node-1.2.2-amd64.spdx.json"))
+        self.assertEqual(list(verify.faults(out)), [
+            "kubectl-tangram-1.2.3-linux-amd64.spdx.json: is missing, and not in SHA256SUMS",
+            "tangram-node-1.2.2-amd64.spdx.json: is no file of a release 1.2.3 for amd64"])
+
+    def test_a_second_line_for_a_file_is_noticed(self):
+        out = self.release()
+        with open(out / "SHA256SUMS", "r+", encoding="utf-8") as sums:
+            first = sums.readline()
+            sums.seek(0, io.SEEK_END)
+            sums.write(first)
+        self.assertEqual(list(verify.faults(out)), [f"{first[66:-1]}: SHA256SUMS has 2 lines for it, not 1"])
 
     def test_a_package_that_the_bill_conceals_is_noticed(self):
         out = self.release()

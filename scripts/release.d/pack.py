@@ -1,9 +1,10 @@
 """Packs built programs into the files of a release. scripts/release calls it:
 
-    pack.py --version 0.1.0 --commit HASH --epoch SECONDS --source DIR --chart-fields JSON --compiled-in FILE
+    pack.py --version 0.1.0 --commit HASH --epoch SECONDS --source DIR --chart-fields JSON
             --download-url TEMPLATE --out DIR --build ARCHITECTURE PROGRAMS PACKAGES [--build ...]
 
-PROGRAMS is a folder like build/release with stripped programs, PACKAGES one of Debian's archives (.deb).
+PROGRAMS is a folder like build/release with stripped programs, and with compiled-in, which lists the Debian packages
+(name, space, version) whose code they contain. PACKAGES is a folder of Debian's archives (.deb).
 """
 import argparse
 import dataclasses
@@ -30,7 +31,6 @@ class Release:
     epoch: int
     source: pathlib.Path
     download_url: str
-    compiled_in: tuple  # (package, version)
 
     @property
     def created(self):
@@ -55,9 +55,17 @@ class Build:
     def __init__(self, architecture, folder, packages):
         self.architecture, self.folder = architecture, pathlib.Path(folder)
         self.packages = debian.Packages(packages, architecture)
+        self.compiled_in = self._compiled_in()  # (package, version)
 
     def program(self, path):
         return (self.folder / path).read_bytes()
+
+    def _compiled_in(self):
+        path = self.folder / "compiled-in"
+        if not path.is_file():
+            raise ValueError(f"{path} is missing, which lists the packages whose code the programs contain; "
+                             "name the build/programs of a release with --programs")
+        return [tuple(line.split()) for line in path.read_text().splitlines()]
 
 
 class Folder:
@@ -91,7 +99,7 @@ def pack_images(out, builds, release):
         for one in built:
             architecture = one.build.architecture
             out.write(f"{image.name}-{release.version}-{architecture}.spdx.json",
-                      spdx.document(image.name, architecture, one.packages, release, digests[image.name]))
+                      spdx.document(image.name, one.build, one.packages, release, digests[image.name]))
             sizes.append({"image": image.name, "architecture": architecture, "compressed": one.compressed,
                           "unpacked": one.unpacked, "packages": len(one.packages)})
             print(f"{image.name} linux/{architecture}: compressed {one.compressed / MIB:.1f} MiB, unpacked "
@@ -115,16 +123,15 @@ def pack_plugin(out, builds, release):
         data, packages = plugin.archive(build, release)
         stem = f"{plugin.NAME}-{release.version}-linux-{build.architecture}"
         archives[build.architecture] = f"{stem}.tar.gz", out.write(f"{stem}.tar.gz", data)
-        out.write(f"{stem}.spdx.json", spdx.document(plugin.NAME, build.architecture, packages, release,
+        out.write(f"{stem}.spdx.json", spdx.document(plugin.NAME, build, packages, release,
                                                      archives[build.architecture][1]))
         print(f"{stem}: {len(data) / MIB:.1f} MiB", flush=True)
     out.write("tangram.yaml", plugin.manifest(archives, release))
 
 
 def pack(arguments):
-    pairs = (line.split() for line in pathlib.Path(arguments.compiled_in).read_text().splitlines())
     release = Release(arguments.version, arguments.commit, arguments.epoch, pathlib.Path(arguments.source),
-                      arguments.download_url, tuple((name, version) for name, version in pairs))
+                      arguments.download_url)
     out = Folder(arguments.out)
     builds = [Build(*build) for build in arguments.build]
     digests, sizes = pack_images(out, builds, release)
@@ -139,7 +146,7 @@ def pack(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for option in ("version", "commit", "source", "chart-fields", "compiled-in", "download-url", "out"):
+    for option in ("version", "commit", "source", "chart-fields", "download-url", "out"):
         parser.add_argument(f"--{option}", required=True)
     parser.add_argument("--epoch", type=int, required=True)
     parser.add_argument("--build", nargs=3, action="append", required=True,

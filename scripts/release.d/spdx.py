@@ -46,19 +46,20 @@ def own_package(name, release):
             "primaryPackagePurpose": "APPLICATION"}
 
 
-def document(name, architecture, packages, release, digest):
-    """The text. packages: Debian's; release.compiled_in: what the programs contain of others.
+def document(name, build, packages, release, digest):
+    """The text. packages: Debian's; build.compiled_in: what the programs contain of others.
     digest: of what it describes."""
+    title = f"{name}-{release.version}-{build.architecture}"
     own = own_package(name, release)
     debian = [debian_package(package) for package in packages]
-    inside = [compiled_in(*pair) for pair in release.compiled_in]
+    inside = [compiled_in(*pair) for pair in build.compiled_in]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
     relations += [(own["SPDXID"], "CONTAINS", entry["SPDXID"]) for entry in debian]
     relations += [(own["SPDXID"], "STATIC_LINK", entry["SPDXID"]) for entry in inside]
     return json.dumps({
         "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
-        "name": f"{name}-{release.version}-{architecture}",
-        "documentNamespace": f"https://tangram.dev/spdx/{name}-{release.version}-{architecture}-{digest.rpartition(':')[2]}",
+        "name": title,
+        "documentNamespace": f"https://tangram.dev/spdx/{title}-{digest.rpartition(':')[2]}",
         "creationInfo": {"created": release.created, "creators": ["Tool: tangram-scripts-release"]},
         "packages": [own, *debian, *inside],
         "relationships": [{"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other}

@@ -10,7 +10,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 
-from small_release import ROOT, make_release  # noqa: E402
+from small_release import ROOT, make_clone, make_release  # noqa: E402
 # Its import also makes this one of scripts/release.d known.
 import verify  # noqa: E402
 
@@ -24,17 +24,7 @@ class CommandTest(unittest.TestCase):
         cls.folder = pathlib.Path(cls.work.name)
         make_release(cls.folder / "parts", ["amd64"])
         cls.clone = cls.folder / "parts/source"
-        for name in ("scripts/release", "scripts/verify-release", "scripts/lib.sh", "scripts/packages.sh"):
-            (cls.clone / "scripts").mkdir(exist_ok=True)
-            shutil.copy(ROOT / name, cls.clone / name)
-        shutil.copytree(ROOT / "scripts/release.d", cls.clone / "scripts/release.d")
-        (cls.clone / "CMakeLists.txt").write_text("project(tangram VERSION 1.2.3 LANGUAGES CXX)\n")
-        (cls.clone / ".gitignore").write_text("/build/\n*.orig\n")
-        (cls.clone / "deploy/chart/tangram/Chart.yaml").write_text(
-            "name: tangram\nversion: 1.2.3\nappVersion: 1.2.3\ndescription: d\n")
-        for command in (["init", "--quiet"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@example.org",
-                                                            "commit", "--quiet", "--message", "All"]):
-            subprocess.run(["git", *command], cwd=cls.clone, check=True)
+        make_clone(cls.clone)
 
     @classmethod
     def tearDownClass(cls):

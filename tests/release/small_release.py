@@ -2,6 +2,7 @@
 import io
 import json
 import pathlib
+import shutil
 import struct
 import subprocess
 import sys
@@ -94,6 +95,7 @@ def write_programs(folder, architecture):
     for path in wanted:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(program(architecture, ["libfmt.so.9", "libc.so.6"], LOADERS[architecture]))
+    (folder / "compiled-in").write_text(f"libboost1.81-dev 1.81.0-5+{architecture}\n")
 
 
 def write_source(folder):
@@ -112,12 +114,10 @@ def write_source(folder):
 def make_release(folder, architectures=("amd64", "arm64")):
     """A folder with all that a release needs, and the release in out/."""
     write_source(folder / "source")
-    (folder / "compiled-in").write_text("libboost1.81-dev 1.81.0-5\n")
     arguments = [*PACK, "--version", "1.2.3", "--commit", "c0ffee",
                  "--epoch", "1700000000", "--source", str(folder / "source"), "--chart-fields",
-                 '{"name": "tangram", "version": "1.2.3", "description": "d"}', "--compiled-in",
-                 str(folder / "compiled-in"), "--download-url", "https://example.org/VERSION/FILE",
-                 "--out", str(folder / "out")]
+                 '{"name": "tangram", "version": "1.2.3", "description": "d"}',
+                 "--download-url", "https://example.org/VERSION/FILE", "--out", str(folder / "out")]
     for architecture in architectures:
         write_packages(folder / "packages" / architecture, architecture)
         write_programs(folder / "programs" / architecture, architecture)
@@ -125,6 +125,21 @@ def make_release(folder, architectures=("amd64", "arm64")):
                       str(folder / "packages" / architecture)]
     done = subprocess.run(arguments, capture_output=True, text=True)
     return folder / "out", done
+
+
+def make_clone(folder):
+    """Makes a repository, with scripts/release in it, of a folder that write_source() filled."""
+    (folder / "scripts").mkdir()
+    for name in ("release", "verify-release", "build-arm64", "lib.sh", "packages.sh"):
+        shutil.copy(ROOT / "scripts" / name, folder / "scripts" / name)
+    shutil.copytree(ROOT / "scripts/release.d", folder / "scripts/release.d")
+    (folder / "CMakeLists.txt").write_text("project(tangram VERSION 1.2.3 LANGUAGES CXX)\n")
+    (folder / ".gitignore").write_text("/build/\n*.orig\n")
+    (folder / "deploy/chart/tangram/Chart.yaml").write_text(
+        "name: tangram\nversion: 1.2.3\nappVersion: 1.2.3\ndescription: d\n")
+    for command in (["init", "--quiet"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@example.org",
+                                                        "commit", "--quiet", "--message", "All"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
 
 
 def files_of_image(path, architecture):

@@ -32,7 +32,8 @@ NodePod counting_pod(const std::string& name, const std::string& resource) {
 
 class NodeSharingTest : public NodeTest {
  protected:
-  NodeSharingTest() : NodeTest(node_with_cards(RealNode::kName, 2).cards, kReplicas) {
+  /// With a slot more for each card: without one, kube-scheduler does not ask about a pod.
+  NodeSharingTest() : NodeTest(node_with_cards(RealNode::kName, 2).cards, kReplicas + 1) {
     extender_.kill();
     scheduler_ = webhook_.scheduler();
     write("whole", "version: v1\n");
@@ -92,7 +93,7 @@ TEST_F(NodeSharingTest, UnmodifiedPodsGetTheReplicasOfTheNodesFile) {
   for (int i = 0; i < 2 * kReplicas; ++i) {
     create(counting_pod("pod-" + std::to_string(i), "nvidia.com/gpu"));
   }
-  EXPECT_TRUE(eventually(90s, [&] { return running().size() == 2 * kReplicas; }))
+  EXPECT_TRUE(eventually(90s, [&] { return std::ssize(running()) == 2 * kReplicas; }))
       << running().size() << agent_log();
   create(counting_pod("too-many", "nvidia.com/gpu"));
   EXPECT_TRUE(wait_event("no GPU card has enough free memory and compute")) << events_text(*api_);

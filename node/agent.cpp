@@ -547,12 +547,6 @@ Result<std::unique_ptr<Agent>> Agent::create(Settings settings, Parts parts) {
   auto journal = Journal::open(settings.state_dir + "/allocations");
   if (!journal) return journal.error();
   auto keys = open_grant_keys(settings);
-  auto sharing = settings.vendor->card_sharing();
-  if (!sharing) return sharing.error();
-  // Each replica of a card needs a slot.
-  if (*sharing) {
-    settings.sharers_per_card = std::max(settings.sharers_per_card, (*sharing)->most_replicas);
-  }
   Impl::Previous previous;
   const auto node = read_own_node(parts.api, settings.node, kReadNodeLimit);
   if (node) {
@@ -566,6 +560,12 @@ Result<std::unique_ptr<Agent>> Agent::create(Settings settings, Parts parts) {
   }
   const auto path = find_name_path(settings, node);
   if (!path) return path.error();
+  auto sharing = settings.vendor->card_sharing();
+  if (!sharing) return sharing.error();
+  // Each replica of a card needs a slot.
+  if (*sharing) {
+    settings.sharers_per_card = std::max(settings.sharers_per_card, (*sharing)->most_replicas);
+  }
   spdlog::info("containers get their CDI device by {}", to_string(*path));
   auto agent = std::unique_ptr<Agent>(
       new Agent(std::make_unique<Impl>(std::move(settings), std::move(parts),

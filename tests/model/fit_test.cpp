@@ -360,7 +360,8 @@ const std::vector<ReasonCase>& all_reasons() {
       {Misfit::kIsolationBusy, true}, {Misfit::kSharers, true},
       {Misfit::kRoom, true},          {Misfit::kTogether, true},
       {Misfit::kCardId, false},       {Misfit::kNotTried, true},
-      {Misfit::kMemoryLimits, false}, {Misfit::kTooSmall, false}};
+      {Misfit::kMemoryLimits, false}, {Misfit::kTooSmall, false},
+      {Misfit::kReplicas, false}};
   return kRows;
 }
 

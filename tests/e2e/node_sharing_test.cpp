@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr int kReplicas = 4;
+constexpr int kPods = 2 * kReplicas;  // on two cards
 const std::string kNodePath = std::string("/api/v1/nodes/") + RealNode::kName;
 
 /// As its users have it: without an annotation, for the default scheduler.
@@ -90,10 +91,10 @@ class NodeSharingTest : public NodeTest {
 TEST_F(NodeSharingTest, UnmodifiedPodsGetTheReplicasOfTheNodesFile) {
   label(R"("quarters")");
   ASSERT_TRUE(wait_published(R"("count":4)")) << cards_published() << agent_log();
-  for (int i = 0; i < 2 * kReplicas; ++i) {
+  for (int i = 0; i < kPods; ++i) {
     create(counting_pod("pod-" + std::to_string(i), "nvidia.com/gpu"));
   }
-  EXPECT_TRUE(eventually(90s, [&] { return std::ssize(running()) == 2 * kReplicas; }))
+  EXPECT_TRUE(eventually(90s, [&] { return std::ssize(running()) == kPods; }))
       << running().size() << agent_log();
   create(counting_pod("too-many", "nvidia.com/gpu"));
   EXPECT_TRUE(wait_event("no GPU card has enough free memory and compute")) << events_text(*api_);
@@ -104,7 +105,7 @@ TEST_F(NodeSharingTest, UnmodifiedPodsGetTheReplicasOfTheNodesFile) {
   EXPECT_EQ(pods_of_card,
             (std::map<std::string, int>{{cards_[0].id, kReplicas}, {cards_[1].id, kReplicas}}));
   EXPECT_EQ(states()["too-many"].node, "");
-  Figures("node_sharing").add("pods", 2 * kReplicas).add("cards", 2);
+  Figures("node_sharing").add("pods", kPods).add("cards", 2);
 }
 
 TEST_F(NodeSharingTest, ANodeWithoutALabelGivesWholeCardsAndARenamedResourceIsItsOwn) {

@@ -11,11 +11,10 @@ namespace tangram::extender::translation {
 
 namespace {
 
+constexpr std::string_view kVendor = "nvidia.com/";
 constexpr std::string_view kGpu = "nvidia.com/gpu";
 constexpr std::string_view kMig = "nvidia.com/mig-";
 constexpr std::string_view kShared = ".shared";  // NVIDIA's plugin names replicas so
-constexpr std::string_view kGpuReplica = "gpu";  // of model::kCardResourceNames
-constexpr std::string_view kMigReplica = "mig";
 constexpr std::int64_t kMostCards = model::kMaxCardsPerContainer;
 
 // ---- Containers.
@@ -100,26 +99,25 @@ class NvidiaReader {
 
   /// nvidia.com/gpu and nvidia.com/gpu.shared, where nodes have a sharing configuration.
   void read_replicas(const kube::ContainerManifest& container) {
-    for (const std::string_view ending : {std::string_view(), kShared}) {
-      const std::string name = std::string(kGpu).append(ending);
+    for (const auto resource : {model::CardResource::kGpu, model::CardResource::kGpuShared}) {
+      const std::string name = std::string(kVendor).append(to_string(resource));
       if (container.quantity(name) == nullptr) continue;
       reading_.resources.insert(name);
       const auto count = amount(container, name, 0, kMostCards, reading_);
-      if (count && *count > 0) add_replica(container, name, *count, kGpuReplica, "");
+      if (count && *count > 0) add_replica(container, name, *count, resource, "");
     }
   }
 
   /// @param sort  of cards, as a glob of models; "" = what the node counts so
   void add_replica(const kube::ContainerManifest& container, const std::string& name,
-                   std::int64_t count, std::string_view replica, const std::string& sort) {
+                   std::int64_t count, model::CardResource resource, const std::string& sort) {
     const std::string source = resource_text(container, name);
     if (!can_hold_cards(container, source, reading_)) return;
-    const std::string_view ending = name.ends_with(kShared) ? kShared : std::string_view();
     wanted_[sort] = source;
     add({.container = &container,
          .source = source,
          .count = count,
-         .shares = {{model::kReplicaKey, std::string(replica).append(ending)}}});
+         .shares = {{model::kReplicaKey, std::string(to_string(resource))}}});
   }
 
   /// A container has one request.
@@ -164,7 +162,8 @@ class NvidiaReader {
   void read_mig(const kube::ContainerManifest& container, const std::string& name) {
     const std::string source = resource_text(container, name);
     std::string profile = name.substr(kMig.size());
-    if (replicas_ && profile.ends_with(kShared)) profile.resize(profile.size() - kShared.size());
+    const bool shared = replicas_ && profile.ends_with(kShared);
+    if (shared) profile.resize(profile.size() - kShared.size());
     if (!is_mig_profile(profile)) {
       return reading_.refuse(
           source +
@@ -180,7 +179,10 @@ class NvidiaReader {
     const auto attribute = profile.find('.', profile.find("gb"));
     if (attribute != std::string::npos) profile[attribute] = '+';
     const std::string sort = "* MIG " + profile;
-    if (replicas_) return add_replica(container, name, *count, kMigReplica, sort);
+    if (replicas_) {
+      const auto resource = shared ? model::CardResource::kMigShared : model::CardResource::kMig;
+      return add_replica(container, name, *count, resource, sort);
+    }
     wanted_[sort] = source;
     add({.container = &container, .source = source, .count = *count});
   }

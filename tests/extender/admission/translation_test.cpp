@@ -53,17 +53,23 @@ struct Row {
 };
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
+/// The row's annotations by full name, with the container's where there is one.
+kube::StringMap full_names(const Row& row) {
+  kube::StringMap names;
+  for (const auto& [key, value] : row.expected) names["tangram.dev/" + key] = value;
+  if (row.asked.containers.size() == 1) names.try_emplace(kOne, "main");
+  return names;
+}
+
 class TranslateTest : public ::testing::TestWithParam<Row> {};
 
 TEST_P(TranslateTest, SaysItInTangramsWords) {
   const Row& row = GetParam();
   const Translation made = translate(row.asked, row.systems);
-  kube::StringMap expected;
-  for (const auto& [key, value] : row.expected) expected["tangram.dev/" + key] = value;
+  kube::StringMap expected = full_names(row);
   if (!row.asked.annotations.contains("tangram.dev/gpu-model")) {
     expected.try_emplace("tangram.dev/gpu-model", kPhysical);
   }
-  if (row.asked.containers.size() == 1) expected.try_emplace(kOne, "main");
   EXPECT_THAT(made.mistakes, IsEmpty());
   EXPECT_EQ(made.annotations, expected);
   EXPECT_THAT(made.warnings, SizeIs(row.warnings)) << ::testing::PrintToString(made.warnings);
@@ -96,12 +102,9 @@ class TranslateReplicasTest : public ::testing::TestWithParam<Row> {};
 TEST_P(TranslateReplicasTest, SaysItInTangramsWords) {
   const Row& row = GetParam();
   const Translation made = translate(row.asked, {.nvidia_sharing = true});
-  kube::StringMap expected;
-  for (const auto& [key, value] : row.expected) expected["tangram.dev/" + key] = value;
-  if (row.asked.containers.size() == 1) expected.try_emplace(kOne, "main");
   EXPECT_THAT(made.mistakes, IsEmpty());
   EXPECT_THAT(made.warnings, IsEmpty());
-  EXPECT_EQ(made.annotations, expected);
+  EXPECT_EQ(made.annotations, full_names(row));
   EXPECT_THAT(made.resources, ::testing::Not(IsEmpty()));
 }
 

@@ -2,6 +2,7 @@
 
 #include "cli/format.hpp"
 #include "cli/table.hpp"
+#include "cluster/isolation_text.hpp"
 #include "model/fit.hpp"
 #include "model/grant_reading.hpp"
 
@@ -16,7 +17,6 @@ namespace tangram::cli {
 namespace {
 
 constexpr std::size_t kIndent = 2;
-constexpr std::string_view kOfTheNode = "of the node";  // the isolation of replicas
 
 std::string request_of(const ExplainedContainer& container) {
   const auto count = static_cast<std::size_t>(container.count);
@@ -132,7 +132,7 @@ std::string lacking(const ExplainedCard& card, const ExplainedCard::Verdict& nee
 
 /// Which modes the card offers, and which the pod asks for.
 std::string unsupported(const ExplainedCard& card, const std::string& isolation) {
-  if (isolation == kOfTheNode)
+  if (isolation == cluster::kIsolationOfTheNode)
     return "does not offer the isolation of the node's sharing configuration";
   if (card.offers.empty()) {
     return "does not offer " + isolation + ", the isolation that the pod asks for";
@@ -165,8 +165,9 @@ std::string card_reason(const ExplainedCard& card, const ExplainedCard::Verdict&
   if (misfit == model::Misfit::kTooLarge) return "is too small, even idle";
   if (misfit == model::Misfit::kIsolationBusy) {
     return "is in use with " + (card.mode.empty() ? "another isolation" : card.mode) +
-           (view.isolation == kOfTheNode ? std::string("; replicas need that of the node")
-                                         : "; the pod asks for " + view.isolation);
+           (view.isolation == cluster::kIsolationOfTheNode
+                ? std::string("; replicas need that of the node")
+                : "; the pod asks for " + view.isolation);
   }
   if (misfit == model::Misfit::kSharers) return "has its maximum of sharers";
   return misfit == model::Misfit::kRoom ? lacking(card, verdict) : verdict.why;

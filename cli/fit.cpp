@@ -4,6 +4,7 @@
 #include "base/quantity.hpp"
 #include "cli/format.hpp"
 #include "cli/table.hpp"
+#include "cluster/isolation_text.hpp"
 #include "model/annotations.hpp"
 
 #include <algorithm>
@@ -119,9 +120,7 @@ Result<FitResult> compute_fit(const Cluster& cluster, const FitRequest& request)
   Simulation simulation(*cluster.snapshot(), cordoned_nodes(cluster));
   FitResult result{.request = request_text(plan->demand.gpu),
                    .policy = std::string(plan->policy->name()),
-                   .isolation = plan->demand.gpu.asks_replicas()
-                                    ? "of the node"
-                                    : std::string(to_string(plan->demand.gpu.isolation)),
+                   .isolation = std::string(cluster::isolation_text(plan->demand.gpu)),
                    .requested = request.count,
                    .capacity = simulation.capacity(*pod, *plan, kMostCounted)};
   while (result.places.size() < request.count) {

@@ -4,6 +4,7 @@
 #include "base/quote.hpp"
 #include "cluster/explain_summary.hpp"
 #include "cluster/in_tree.hpp"
+#include "cluster/isolation_text.hpp"
 #include "cluster/packing_json.hpp"
 
 #include <algorithm>
@@ -25,8 +26,7 @@ using model::NodeState;
 
 void write_request(Writer& out, const model::GpuRequest& request) {
   out.key("request").begin_object();
-  out.member("isolation",
-             request.asks_replicas() ? "of the node" : std::string(to_string(request.isolation)));
+  out.member("isolation", isolation_text(request));
   if (request.memory_limits != model::MemoryLimits::kNone) {
     out.member("memoryLimits", to_string(request.memory_limits));
   }

@@ -30,8 +30,9 @@ std::string card_sources(const Vendors& vendors) {
   return text + "file:PATH";
 }
 
-/// The first vendor of which this machine has cards. The first of all if it has none, or it cannot
-/// be told: a file's cards need none, and an agent without the host's /sys says so itself.
+/// The first vendor whose cards this machine has. If it has none, or the host's /sys cannot be
+/// read, the first in the list: cards of a file need no vendor, and the agent reports a missing
+/// driver.
 std::shared_ptr<const Vendor> vendor_of_machine(const Vendors& vendors) {
   const auto found =
       std::ranges::find_if(vendors, [](const auto& vendor) { return vendor->has_cards(); });

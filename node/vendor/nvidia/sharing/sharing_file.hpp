@@ -22,7 +22,7 @@ struct SharingFile {
   bool renamed = false;             ///< renameByDefault: replicas are RESOURCE.shared
   bool fail_more_than_one = false;  ///< failRequestsGreaterThanOne; of MPS always
   std::map<std::string, int, std::less<>> replicas;  ///< by resource: {"nvidia.com/gpu", 4}
-  std::vector<std::string> ignored;  ///< what the file has and nobody supports, for people
+  std::vector<std::string> ignored;                  ///< members that have no effect, for people
 
   friend bool operator==(const SharingFile&, const SharingFile&) = default;
 };

@@ -140,6 +140,14 @@ std::string unsupported(const ExplainedCard& card, const std::string& isolation)
   return "offers " + joined(card.offers) + "; the pod asks for " + isolation;
 }
 
+/// In which mode the card is in use, and which the pod asks for.
+std::string busy(const ExplainedCard& card, const std::string& isolation) {
+  const std::string now = card.mode.empty() ? "another isolation" : card.mode;
+  return "is in use with " + now +
+         (isolation == cluster::kIsolationOfTheNode ? "; replicas need that of the node"
+                                                    : "; the pod asks for " + isolation);
+}
+
 /// Which memory limits the card has, and which the pod requires.
 std::string too_weak(const ExplainedCard& card, const ExplainView& view) {
   const std::string only_in_mps = card.memory_limits == "mps" ? " in the mode mps" : "";
@@ -163,12 +171,7 @@ std::string card_reason(const ExplainedCard& card, const ExplainedCard::Verdict&
   if (misfit == model::Misfit::kMemoryLimits) return too_weak(card, view);
   if (misfit == model::Misfit::kTooSmall) return "gives compute in larger chunks";
   if (misfit == model::Misfit::kTooLarge) return "is too small, even idle";
-  if (misfit == model::Misfit::kIsolationBusy) {
-    return "is in use with " + (card.mode.empty() ? "another isolation" : card.mode) +
-           (view.isolation == cluster::kIsolationOfTheNode
-                ? std::string("; replicas need that of the node")
-                : "; the pod asks for " + view.isolation);
-  }
+  if (misfit == model::Misfit::kIsolationBusy) return busy(card, view.isolation);
   if (misfit == model::Misfit::kSharers) return "has its maximum of sharers";
   return misfit == model::Misfit::kRoom ? lacking(card, verdict) : verdict.why;
 }

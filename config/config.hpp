@@ -141,6 +141,7 @@ struct Config {
                                                  "kai-scheduler"};
     std::string runtime_class;
     bool node_selector = false;
+    std::vector<std::string> tolerations{"nvidia.com/gpu", "amd.com/gpu"};
     bool aggregates = true;
     bool allow_visible_devices = false;
     std::vector<std::string> card_resources{

@@ -208,8 +208,26 @@ class PodDecoder {
       manifest_->has_node_selector = in.kind() == json::Kind::kObject;
       read_wanted(in, scope_.selector, manifest_->node_selector);
     };
+    const auto read_tolerations = [this](json::Reader& in) {
+      manifest_->has_tolerations = in.kind() == json::Kind::kArray;
+      in.array([this] { read_toleration(); });
+    };
     return json::read_member(in_, key, "ephemeralContainers", read_ephemeral, "runtimeClassName",
-                             manifest_->runtime_class, "nodeSelector", read_selector);
+                             manifest_->runtime_class, "nodeSelector", read_selector, "tolerations",
+                             read_tolerations);
+  }
+
+  void read_toleration() {
+    std::string key;
+    std::string comparison;
+    std::string effect;
+    json::read_members(in_, "key", key, "operator", comparison, "effect", effect);
+    if (comparison != "Exists" || (!effect.empty() && effect != "NoSchedule")) return;
+    if (manifest_->tolerated.size() < scope_.most_tolerated) {
+      manifest_->tolerated.insert(std::move(key));
+    } else if (!manifest_->tolerated.contains(key)) {
+      ++manifest_->more_tolerated;
+    }
   }
 
   void read_containers(ContainerKind kind) {

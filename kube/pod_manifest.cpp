@@ -76,6 +76,7 @@ std::vector<json::Outline::Member> manifest_outline(const ManifestScope& scope) 
             {"schedulerName"},
             {"runtimeClassName"},
             {"nodeSelector", {}, scope.selector},
+            {"tolerations", {{"key"}, {"operator"}, {"effect"}}},
             {"containers", container},
             {"initContainers", container},
             {"ephemeralContainers", container}}}};

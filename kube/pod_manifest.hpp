@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -91,12 +92,17 @@ struct PodManifest {
   std::string runtime_class;
   StringMap node_selector;
   bool has_node_selector = false;  ///< there is an object, be it empty
+  /// Keys of the taints with the effect NoSchedule that the pod tolerates whatever their value; an
+  /// empty key stands for every taint.
+  std::set<std::string> tolerated;
+  bool has_tolerations = false;  ///< there is a list, be it empty
   std::vector<ContainerManifest>
       containers;  ///< app containers, then init containers, then ephemeral
 
   // What was counted, but not kept.
   std::size_t more_containers = 0;
   AnnotationCount more_annotations = {};
+  std::size_t more_tolerated = 0;
   std::size_t more_resources = 0;  ///< entries in limits and requests; all of a list, or none
 
   bool operator==(const PodManifest&) const = default;
@@ -115,7 +121,8 @@ struct ManifestScope {
   std::size_t most_annotations = kAll;       ///< none is kept of more
   std::size_t most_annotation_bytes = kAll;  ///< of names and values; no more are kept
   std::size_t most_resources = kAll;         ///< entries in limits and requests of all containers
-  std::size_t most_variables = kAll;         ///< of the wanted ones of a container
+  std::size_t most_tolerated = kAll;
+  std::size_t most_variables = kAll;  ///< of the wanted ones of a container
 };
 
 /// Reads a pod where the reader stands. Members that are not needed are skipped; one of the wrong

@@ -69,6 +69,7 @@ const kube::ManifestScope& admission_scope() {
       .most_annotations = kMaxKnownAnnotations,
       .most_annotation_bytes = kMaxAnnotationBytes,
       .most_resources = kMaxResources,
+      .most_tolerated = kMaxTolerated,
       .most_variables = kMaxVisibleDevices,
   };
   return kScope;

@@ -30,6 +30,9 @@ inline constexpr std::size_t kMaxKnownAnnotations = 90'000;
 /// Entries of NVIDIA_VISIBLE_DEVICES in one container, where one is enough. To take one out of a
 /// list costs the API server a copy of the list.
 inline constexpr std::size_t kMaxVisibleDevices = 8;
+/// Keys of taints that a pod's tolerations name; a real pod has a handful. A pod with more gets
+/// none from Tangram.
+inline constexpr std::size_t kMaxTolerated = 100;
 /// How many mistakes and how many warnings are kept: model::Mistakes shows as many.
 inline constexpr std::size_t kMaxNotes = 20;
 

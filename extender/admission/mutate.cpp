@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace tangram::extender {
 
@@ -69,6 +70,20 @@ void patch_scheduler(const kube::PodManifest& pod, const PodRequest& requested,
   patch.add("/spec/schedulerName", wanted);
 }
 
+/// As the API server's plugin ExtendedResourceToleration does for the resource that a taint names.
+void patch_tolerations(const kube::PodManifest& pod, const AdmissionSettings& settings,
+                       JsonPatch& patch) {
+  // Which ones it has is then not known, and a second call would add them again.
+  if (pod.more_tolerated > 0 || pod.tolerated.contains("")) return;
+  bool is_there = pod.has_tolerations;
+  for (const std::string& key : settings.tolerations) {
+    if (pod.tolerated.contains(key)) continue;
+    if (!std::exchange(is_there, true)) patch.add_json("/spec/tolerations", "[]");
+    patch.add_json("/spec/tolerations/-",
+                   to_json({{"effect", "NoSchedule"}, {"key", key}, {"operator", "Exists"}}));
+  }
+}
+
 void patch_pod(const kube::PodManifest& pod, const PodRequest& requested,
                const AdmissionSettings& settings, JsonPatch& patch) {
   patch_annotations(pod, requested, patch);
@@ -80,6 +95,7 @@ void patch_pod(const kube::PodManifest& pod, const PodRequest& requested,
     patch.add_to_map("/spec/nodeSelector", pod.has_node_selector,
                      {{std::string(model::kGpuLabel), "true"}});
   }
+  patch_tolerations(pod, settings, patch);
 }
 
 // ---- Its containers.

@@ -455,6 +455,7 @@ std::string whole_pod() {
          R"("0.5","other":"a"},"labels":{"a":"b"},"deletionTimestamp":"t","ownerReferences":)"
          R"([{"x":1,"kind":"Node","name":"n1","controller":true}]},"spec":{"x":{},)"
          R"("nodeName":"n1","schedulerName":"s","runtimeClassName":"r","nodeSelector":{"a":"b"},)"
+         R"("tolerations":[{"key":"k","operator":"Exists","effect":"NoSchedule","x":1}],)"
          R"("containers":[)" +
          container + R"(],"initContainers":[)" + container + R"(],"ephemeralContainers":[)" +
          container +

@@ -30,6 +30,11 @@ class PodMaker {
     if (!one_in(8)) annotations(out);
     out.end_object().key("spec").begin_object();
     if (one_in(3)) out.member("schedulerName", pick({"default-scheduler", "volcano", "tangram"}));
+    if (one_in(4)) {
+      out.key("tolerations")
+          .raw(pick({"null", "[]", R"([{"operator":"Exists"}])", R"([{"key":"a"}])",
+                     R"([{"key":"nvidia.com/gpu","operator":"Exists"}])"}));
+    }
     if (one_in(4)) out.key("nodeSelector").raw(pick({"{}", "null", R"({"zone":"a"})"}));
     out.key("containers").begin_array();
     container(out, "main", false);
@@ -190,7 +195,7 @@ TEST_P(AdmissionPropertyTest, APodIsPatchedOrItsMistakesAreNamed) {
   for (int round = 0; round < kRounds; ++round) {
     const std::string pod = maker.pod();
     SCOPED_TRACE(pod);
-    const bool asks = at(pod, "metadata.annotations").find("gpu-") != std::string::npos;
+    const bool asks = at(pod, "metadata.annotations").find("tangram.dev/gpu-") != std::string::npos;
     const bool unchanged = webhook.mutate({.object = pod}).patch.empty();
     const std::string refusal = webhook.refusal(pod);
     if (asks && unchanged) {

@@ -1,5 +1,6 @@
 #include "extender/admission/mutate.hpp"
 
+#include "extender/admission/limits.hpp"
 #include "tests/extender/admission/reviews.hpp"
 
 #include <gtest/gtest.h>
@@ -346,6 +347,65 @@ spec: {nodeSelector: {zone: a}, containers: [{name: a}]}
   const std::string plain = json_of("metadata: {name: a}\nspec: {containers: [{name: a}]}");
   EXPECT_EQ(at(webhook.mutated(plain), "spec.runtimeClassName"), "");
   EXPECT_EQ(at(webhook.mutated(plain), "spec.nodeSelector"), "");
+}
+
+constexpr const char* kTwoTolerations =
+    R"([{"effect":"NoSchedule","key":"nvidia.com/gpu","operator":"Exists"},)"
+    R"({"effect":"NoSchedule","key":"amd.com/gpu","operator":"Exists"}])";
+
+TEST(MutateTest, ToleratesTheTaintsOfGpuNodes) {
+  const Webhook webhook;
+  const std::string pod = webhook.mutated(json_of(kHalf));
+  EXPECT_EQ(at(pod, "spec.tolerations"), kTwoTolerations);
+  EXPECT_EQ(changes(webhook, pod), "");
+  const std::string plain = json_of("metadata: {name: a}\nspec: {containers: [{name: a}]}");
+  EXPECT_EQ(at(webhook.mutated(plain), "spec.tolerations"), "");
+
+  auto settings = shipped_settings();
+  settings.tolerations.clear();
+  EXPECT_EQ(at(Webhook(settings).mutated(json_of(kHalf)), "spec.tolerations"), "");
+}
+
+/// The tolerations that a pod with these ones gets from the webhook.
+std::string added_to(const std::string& tolerations) {
+  const Webhook webhook;
+  const std::string pod = webhook.mutated(
+      R"({"metadata":{"name":"a","annotations":{"tangram.dev/gpu-fraction":"0.5"}},"spec":)"
+      R"({"tolerations":)" +
+      tolerations + R"(,"containers":[{"name":"a"}]}})");
+  EXPECT_EQ(changes(webhook, pod), "") << tolerations;
+  const std::string all = at(pod, "spec.tolerations");
+  if (all == tolerations) return "";
+  return all.substr(std::min(all.size(), tolerations.size() - 1));
+}
+
+TEST(MutateTest, ATolerationThatThePodHasIsNotAdded) {
+  const std::string amd = R"({"effect":"NoSchedule","key":"amd.com/gpu","operator":"Exists"}])";
+  const std::string both =
+      R"({"effect":"NoSchedule","key":"nvidia.com/gpu","operator":"Exists"},)" + amd;
+  EXPECT_EQ(added_to(R"([{"operator":"Exists"}])"), "");
+  EXPECT_EQ(added_to(R"([{"key":"nvidia.com/gpu","operator":"Exists"}])"), "," + amd);
+  // One that covers some values, another effect, or another key does not cover the taint.
+  for (const char* other : {R"({"key":"nvidia.com/gpu","operator":"Equal","value":"present"})",
+                            R"({"key":"nvidia.com/gpu"})",
+                            R"({"key":"nvidia.com/gpu","operator":"Exists","effect":"NoExecute"})",
+                            R"({"key":"gpu","operator":"Exists"})"}) {
+    EXPECT_EQ(added_to("[" + std::string(other) + "]"), "," + both) << other;
+  }
+  EXPECT_EQ(at(Webhook().mutated(R"({"metadata":{"name":"a","annotations":)"
+                                 R"({"tangram.dev/gpu-fraction":"0.5"}},"spec":{"tolerations":[],)"
+                                 R"("containers":[{"name":"a"}]}})"),
+               "spec.tolerations"),
+            kTwoTolerations);
+}
+
+TEST(MutateTest, APodWithMoreTolerationsThanAreReadKeepsThem) {
+  std::string list = "[";
+  for (std::size_t i = 0; i <= kMaxTolerated; ++i) {
+    list += R"({"key":"k)" + std::to_string(i) + R"(","operator":"Exists"},)";
+  }
+  list.back() = ']';
+  EXPECT_EQ(added_to(list), "");
 }
 
 TEST(MutateTest, ReplacesTheSchedulersThatAreListed) {

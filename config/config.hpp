@@ -164,6 +164,7 @@ struct Config {
 
   struct Log {
     std::string level = "info";
+    std::string format = "text";
   };
 
   Server server;

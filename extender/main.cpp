@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/descriptors.hpp"
 #include "base/file.hpp"
+#include "base/logging.hpp"
 #include "base/signals.hpp"
 #include "config/config.hpp"
 #include "extender/app.hpp"
@@ -201,10 +202,10 @@ int run(const Options& options) {
     std::cout << "the configuration is valid\n";
     return 0;
   }
-  spdlog::set_level(spdlog::level::from_str(config->log.level));
+  configure_logging(config->log.level, config->log.format);
   give_back_large_buffers();
   if (auto served = serve(*config); !served) {
-    std::cerr << "tangram-extender: " << served.error().message << "\n";
+    report_failure("tangram-extender", served.error().message);
     return kFailed;
   }
   return 0;
@@ -341,6 +342,6 @@ int main(int argc, char** argv) try {
   if (*grant_key) return print(extender::make_grant_key(key_folder));
   return run(options);
 } catch (const std::exception& error) {
-  std::cerr << "tangram-extender: " << error.what() << "\n";
+  report_failure("tangram-extender", error.what());
   return kFailed;
 }

@@ -1,3 +1,4 @@
+#include "base/logging.hpp"
 #include "base/signals.hpp"
 #include "kube/rest/rest_api.hpp"
 #include "kube/rest/rest_config.hpp"
@@ -8,7 +9,6 @@
 
 #include <csignal>
 #include <exception>
-#include <iostream>
 #include <memory>
 #include <random>
 #include <utility>
@@ -74,13 +74,13 @@ Result<void> serve(node::Settings settings) {
 int main(int argc, char** argv) try {
   auto parsed = node::parse_settings(argc, argv);
   if (parsed.exit) return *parsed.exit;
-  spdlog::set_level(spdlog::level::from_str(parsed.settings.log_level));
+  configure_logging(parsed.settings.log_level, parsed.settings.log_format);
   if (auto served = serve(std::move(parsed.settings)); !served) {
-    std::cerr << "tangram-node: " << served.error().message << "\n";
+    report_failure("tangram-node", served.error().message);
     return kFailed;
   }
   return 0;
 } catch (const std::exception& error) {
-  std::cerr << "tangram-node: " << error.what() << "\n";
+  report_failure("tangram-node", error.what());
   return kFailed;
 }

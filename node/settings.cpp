@@ -1,5 +1,6 @@
 #include "node/settings.hpp"
 
+#include "base/logging.hpp"
 #include "node/vendor/vendors.hpp"
 
 #include <CLI/CLI.hpp>
@@ -189,6 +190,9 @@ void add_operation(CLI::App& cli, Settings& settings, int& audit_seconds, std::s
       ->check(CLI::IsMember({kReport, kTerminate}));
   cli.add_option("--log-level", settings.log_level, "trace, debug, info, warn or error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}));
+  cli.add_option("--log-format", settings.log_format,
+                 "text, or json: each message as a JSON object on one line")
+      ->check(CLI::IsMember(kLogFormatNames));
 }
 
 /// Without the runtime, processes of one container could be ended for the memory of another.

@@ -40,6 +40,7 @@ struct Settings {
   std::chrono::seconds audit_interval{60};
   bool terminate_over_limit = false;  ///< not only report containers above their memory limit
   std::string log_level = "info";
+  std::string log_format = "text";
 };
 
 /// The settings, or the exit code after help, version or an error was printed.

@@ -1,3 +1,4 @@
+#include "base/logging.hpp"
 #include "config/rules.hpp"
 #include "config/sections/sections.hpp"
 
@@ -79,8 +80,12 @@ constexpr Setting kForeignSettings[]{
      yes_or_no<&Foreign::kai>()}};
 
 constexpr std::array<std::string_view, 4> kLogLevels{"debug", "info", "warn", "error"};
-constexpr Setting kLogSettings[]{{"level", "The least severe message that is written.",
-                                  choice<&Config::Log::level, kLogLevels>()}};
+constexpr Setting kLogSettings[]{
+    {"level", "The least severe message that is written.",
+     choice<&Config::Log::level, kLogLevels>()},
+    {"format",
+     "text: for people. json: each message as a JSON object on one line, with level, ts and msg.",
+     choice<&Config::Log::format, kLogFormatNames>()}};
 
 constexpr Section kAll[]{
     {"admission", "How the admission webhook changes and checks pods; see docs/admission.md.",

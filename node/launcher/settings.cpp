@@ -1,5 +1,6 @@
 #include "node/launcher/settings.hpp"
 
+#include "base/logging.hpp"
 #include "node/launcher/command.hpp"
 
 #include <CLI/CLI.hpp>
@@ -60,6 +61,11 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   CLI::App* const serve = cli.add_subcommand("serve", kServePurpose);
   CLI::App* const run = cli.add_subcommand("run", kRunPurpose);
   run->footer(kRunCodes);
+  serve
+      ->add_option("--log-format", settings.log_format,
+                   "text, or json: each message as a JSON object on one line")
+      ->check(CLI::IsMember(kLogFormatNames))
+      ->capture_default_str();
   add_socket(*serve, settings);
   add_socket(*run, settings);
   try {

@@ -8,6 +8,7 @@ namespace tangram::node::launcher {
 
 struct Settings {
   std::string socket = "/run/tangram/launcher/launcher.sock";
+  std::string log_format = "text";
   std::vector<std::string> command = {};  ///< to run; empty = serve
 };
 

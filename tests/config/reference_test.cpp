@@ -70,6 +70,7 @@ class SettingTest : public testing::Test {
     if (setting.key == "default_isolation") return "none";
     if (setting.key == "source") return "kubeconfig";
     if (setting.key == "level") return "error";
+    if (setting.key == "format") return "json";
     if (setting.key == "gpushare_unit") return "MiB";
     if (setting.key == "authentication") return "token";
     const std::string value = setting.rule.get(defaults);

@@ -225,7 +225,7 @@ TEST_F(LauncherProgramTest, ServesUntilItIsTerminated) {
   Pipe log;
   const std::string path = launcher_.folder() + "2/s";
   Forked serve([&] {
-    (void)::dup2(log.in.get(), STDOUT_FILENO);
+    (void)::dup2(log.in.get(), STDERR_FILENO);
     return ::execl(TANGRAM_LAUNCHER, "tangram-launcher", "serve", "--socket", path.c_str(),
                    static_cast<char*>(nullptr));
   });

@@ -48,9 +48,9 @@ void configure_logging(std::string_view level, std::string_view format) {
   spdlog::set_default_logger(std::make_shared<spdlog::logger>(
       "", std::make_shared<spdlog::sinks::stderr_color_sink_mt>()));
   spdlog::set_level(spdlog::level::from_str(std::string(level)));
-  if (format != kLogFormatNames[static_cast<std::size_t>(LogFormat::kJson)]) return;
-  g_format = LogFormat::kJson;
-  spdlog::set_formatter(json_log_formatter());
+  const bool json = format == kLogFormatNames[static_cast<std::size_t>(LogFormat::kJson)];
+  g_format = json ? LogFormat::kJson : LogFormat::kText;
+  if (json) spdlog::set_formatter(json_log_formatter());
 }
 
 void report_failure(std::string_view program, std::string_view message) {

@@ -18,7 +18,7 @@ inline constexpr std::array<std::string_view, 2> kLogFormatNames{"text", "json"}
 /// controllers use: {"level":"info","ts":"2026-01-31T09:30:00.123Z","msg":"..."}. The time is UTC.
 [[nodiscard]] std::unique_ptr<spdlog::formatter> json_log_formatter();
 
-/// Configures what the process logs to standard error. Threads: once, before others log.
+/// Configures what the process logs to standard error. Threads: before others log; may be repeated.
 /// @param level   as spdlog calls it: trace, debug, info, warn or error
 /// @param format  one of kLogFormatNames
 void configure_logging(std::string_view level, std::string_view format);

@@ -264,7 +264,8 @@ struct Agent::Impl {
             .cards = [this] { return known_cards(); },
             .pods = [this] { return node_pods(); },
             .other_owners = [this] { return other_owners(); },
-            .report_event = event_reporter()};
+            .report_event = event_reporter(),
+            .seen = [this](const OwnNode& node) { parts.pool_seen(node.pool); }};
   }
 
   /// Of running containers; nothing without a socket of the runtime.

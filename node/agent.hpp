@@ -28,6 +28,8 @@ class Agent {
     const Clock& clock;
     kube::EventReporter reporter;
     std::function<std::uint64_t()> random;
+    /// Takes the Node's label kPoolLabel at each of the Node's changes; must not block.
+    std::function<void(const std::string& label)> pool_seen = [](const std::string&) {};
   };
 
   /// Reads the journal and the Node, and starts.

@@ -3,14 +3,20 @@
 #include "kube/rest/rest_api.hpp"
 #include "kube/rest/rest_config.hpp"
 #include "node/agent.hpp"
+#include "node/pool_settings.hpp"
 
 #include <spdlog/spdlog.h>
 #include <tangram_version.hpp>
+#include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <random>
+#include <span>
+#include <string>
 #include <utility>
 
 namespace {
@@ -43,11 +49,73 @@ Result<std::unique_ptr<kube::RestApi>> open_cluster(const node::Settings& settin
   return kube::RestApi::create(*server, std::move(options), clock);
 }
 
-Result<void> serve(node::Settings settings) {
+/// The settings of the node's pool, and what notices that it changes.
+class Pool {
+ public:
+  /// @param common  by the command line
+  Pool(std::span<const char* const> arguments, const node::Settings& common)
+      : arguments_(arguments), folder_(common.pool_settings), state_dir_(common.state_dir) {}
+
+  /// @returns kInvalidArgument after its mistakes were printed
+  Result<node::Settings> settings(const node::PoolChoice& choice) const {
+    const auto flags = node::pool_arguments(folder_, choice);
+    if (!flags) return flags.error();
+    auto parsed =
+        node::parse_settings(static_cast<int>(arguments_.size()), arguments_.data(), *flags);
+    if (!parsed.exit) return std::move(parsed.settings);
+    return fail(Errc::kInvalidArgument,
+                folder_ + "/" + choice.value_or("") + " has a mistake; it is printed above");
+  }
+
+  /// Chooses the settings of this start.
+  Result<node::Settings> choose(kube::KubeApi& api, const std::string& node) {
+    auto choice = node::pool_of_node(api, node, folder_, state_dir_, kReadNodeLimit);
+    if (!choice) return choice.error();
+    auto chosen = settings(*choice);
+    if (!chosen) return chosen.error();
+    spdlog::info("settings of this node: {}", choice->value_or("those of the command line"));
+    choice_ = *choice;
+    watch_.emplace(
+        folder_, choice_,
+        [this](const node::PoolChoice& other) -> Result<void> {
+          const auto usable = settings(other);
+          return usable ? Result<void>() : usable.error();
+        },
+        [] { ::kill(::getpid(), SIGTERM); });
+    return chosen;
+  }
+
+  /// Once the agent's folder is there.
+  Result<void> remember() const {
+    return watch_ ? node::remember_pool(state_dir_, choice_) : Result<void>();
+  }
+
+  void see(const std::string& label) {
+    if (watch_) watch_->see(label);
+  }
+
+ private:
+  static constexpr std::chrono::seconds kReadNodeLimit{10};
+
+  const std::span<const char* const> arguments_;
+  const std::string folder_;
+  const std::string state_dir_;
+  node::PoolChoice choice_;
+  std::optional<node::PoolWatch> watch_;  ///< nothing without --pool-settings
+};
+
+Result<void> serve(node::Settings settings, std::span<const char* const> arguments) {
   const sigset_t signals = block_stop_signals();
   const SystemClock clock;
   auto api = open_cluster(settings, kWork, clock);
   if (!api) return api.error();
+  Pool pool(arguments, settings);
+  if (!settings.pool_settings.empty()) {
+    auto chosen = pool.choose(**api, settings.node);
+    if (!chosen) return chosen.error();
+    settings = std::move(*chosen);
+  }
+  configure_logging(settings.log_level, settings.log_format);
   auto reviews = open_cluster(settings, kReviews, clock);
   if (!reviews) return reviews.error();
   const std::string name = settings.node;
@@ -59,8 +127,10 @@ Result<void> serve(node::Settings settings) {
        .reviews = **reviews,
        .clock = clock,
        .reporter = {.controller = "tangram.dev/node", .instance = name},
-       .random = [device] { return (std::uint64_t{(*device)()} << 32U) | (*device)(); }});
+       .random = [device] { return (std::uint64_t{(*device)()} << 32U) | (*device)(); },
+       .pool_seen = [&pool](const std::string& label) { pool.see(label); }});
   if (!agent) return agent.error();
+  if (auto remembered = pool.remember(); !remembered) return remembered.error();
   spdlog::info("tangram-node {} for node {}, metrics on port {}", kVersion, name, (*agent)->port());
   int signal = 0;
   sigwait(&signals, &signal);
@@ -75,7 +145,8 @@ int main(int argc, char** argv) try {
   auto parsed = node::parse_settings(argc, argv);
   if (parsed.exit) return *parsed.exit;
   configure_logging(parsed.settings.log_level, parsed.settings.log_format);
-  if (auto served = serve(std::move(parsed.settings)); !served) {
+  const std::span<const char* const> arguments(argv, static_cast<std::size_t>(argc));
+  if (auto served = serve(std::move(parsed.settings), arguments); !served) {
     report_failure("tangram-node", served.error().message);
     return kFailed;
   }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,10 @@ void add_cluster(CLI::App& cli, Settings& settings, std::string& name_path) {
   cli.add_option("--node-name", settings.node, "This machine's Node object")->required();
   cli.add_option("--kubeconfig", settings.kubeconfig,
                  "How to reach the API server; default: the service account of this pod");
+  cli.add_option("--pool-settings", settings.pool_settings,
+                 "A folder of files of flags, one for each pool of nodes. The Node's label "
+                 "tangram.dev/agent.config names its file, whose flags come before all others "
+                 "(docs/node.md). Default: none");
   cli.add_option("--device-ids-by", name_path,
                  "How the CDI device reaches the runtime: cdi-devices (kubelet 1.29 and newer), "
                  "cdi-annotation (older; containerd 1.7 with enable_cdi), env (only the vendor's "
@@ -216,9 +221,32 @@ void add_variables(CLI::App& cli) {
   }
 }
 
+/// "--cdi-dir=/a" and "--cdi-dir" -> "--cdi-dir".
+std::string_view flag_of(std::string_view argument) {
+  return argument.substr(0, argument.find('='));
+}
+
+/// The pool's arguments instead of those with the same flags.
+std::vector<const char*> with_pool(std::span<const char* const> given,
+                                   const std::vector<std::string>& pool) {
+  std::vector<const char*> all;
+  bool replaced = false;  // the flag whose value may come next
+  for (const std::string_view argument : given) {
+    const bool is_flag = argument.starts_with("--");
+    if (is_flag) {
+      replaced = std::ranges::any_of(
+          pool, [&](const std::string& other) { return flag_of(other) == flag_of(argument); });
+    }
+    if (!replaced) all.push_back(argument.data());
+  }
+  for (const std::string& argument : pool) all.push_back(argument.c_str());
+  return all;
+}
+
 }  // namespace
 
-ParsedSettings parse_settings(int argc, const char* const* argv) {
+ParsedSettings parse_settings(int argc, const char* const* argv,
+                              const std::vector<std::string>& pool) {
   ParsedSettings parsed;
   Settings& settings = parsed.settings;
   const Vendors vendors = make_vendors();
@@ -247,7 +275,8 @@ ParsedSettings parse_settings(int argc, const char* const* argv) {
   add_operation(cli, settings, audit_seconds, over_limit);
   add_variables(cli);
   try {
-    cli.parse(argc, argv);
+    const auto arguments = with_pool({argv, static_cast<std::size_t>(argc)}, pool);
+    cli.parse(static_cast<int>(arguments.size()), arguments.data());
     settings.metrics.tokens = metrics_clients == kToken;
     check_metrics(settings.metrics);
     read_over_limit(over_limit, settings);

@@ -8,15 +8,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tangram::node {
 
 /// Every setting of the agent, by flag or by environment variable. The initialisers are the
 /// defaults.
 struct Settings {
-  std::string node;        ///< name of its Node
-  std::string kubeconfig;  ///< empty = the service account of its pod
-  std::string card_file;   ///< the cards; empty = those that the vendor's driver shows
+  std::string node;           ///< name of its Node
+  std::string kubeconfig;     ///< empty = the service account of its pod
+  std::string pool_settings;  ///< folder of pool_settings.hpp; empty = none
+  std::string card_file;      ///< the cards; empty = those that the vendor's driver shows
   std::shared_ptr<const Vendor> vendor;  ///< of the cards
   std::string own_cards;  ///< Tangram's cards beside another device plugin: UUIDs, or "all"
   std::optional<NamePath> name_path;   ///< nothing = as the node's kubelet and runtime allow
@@ -50,6 +52,8 @@ struct ParsedSettings {
 };
 
 /// Reads the command line, then TANGRAM_NODE_… variables for flags that it does not contain.
-[[nodiscard]] ParsedSettings parse_settings(int argc, const char* const* argv);
+/// @param pool  arguments that come before both: pool_arguments()
+[[nodiscard]] ParsedSettings parse_settings(int argc, const char* const* argv,
+                                            const std::vector<std::string>& pool = {});
 
 }  // namespace tangram::node

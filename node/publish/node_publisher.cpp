@@ -91,13 +91,16 @@ void NodePublisher::see(std::string object) {
     return spdlog::warn("node {} could not be read and is assumed to be unchanged: {}",
                         settings_.node, node.error().message);
   }
-  const std::lock_guard lock(mutex_);
-  if (!is_newer(node->version, newest_)) return;
-  newest_ = node->version;
-  node_ = std::move(*node);
-  changed_ = true;
-  settled_ = false;
-  woken_.notify_all();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_newer(node->version, newest_)) return;
+    newest_ = node->version;
+    node_ = *node;
+    changed_ = true;
+    settled_ = false;
+    woken_.notify_all();
+  }
+  parts_.seen(*node);
 }
 
 void NodePublisher::lose(std::string_view version) {

@@ -47,6 +47,8 @@ class NodePublisher final : private kube::WholeListSink {
     Required<std::function<std::optional<OtherOwners>()>> other_owners;
     /// Takes an event about the Node; must not block.
     std::function<void(kube::EventNote)> report_event = [](const kube::EventNote&) {};
+    /// Takes each state of the Node that is read; must not block.
+    std::function<void(const OwnNode&)> seen = [](const OwnNode&) {};
     Sleeper sleeper = sleep_until_stopped;
   };
   NodePublisher(PublisherSettings settings, Parts parts);

@@ -26,7 +26,8 @@ void read_metadata(json::Reader& in, OwnNode& node) {
   };
   const auto labels = [&](json::Reader&) {
     json::read_members(in, model::kGpuLabel, optional_text(node.gpu_label), model::kModelLabel,
-                       optional_text(node.model_label), kSharingLabel, node.sharing_choice);
+                       optional_text(node.model_label), kSharingLabel, node.sharing_choice,
+                       kPoolLabel, node.pool);
   };
   json::read_members(in, "name", node.name, "uid", node.uid, "resourceVersion", node.version,
                      "annotations", annotations, "labels", labels);

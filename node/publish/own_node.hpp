@@ -18,6 +18,9 @@ namespace tangram::node {
 /// plugin.
 inline constexpr std::string_view kSharingLabel = "nvidia.com/device-plugin.config";
 
+/// By which operators name a node's settings of the agent: pool_settings.hpp.
+inline constexpr std::string_view kPoolLabel = "tangram.dev/agent.config";
+
 /// The programs that start a node's containers, by status.nodeInfo; empty = not reported yet.
 struct NodeSoftware {
   std::string kubelet;  ///< "v1.31.2"
@@ -34,6 +37,7 @@ struct OwnNode {
   std::string cordon;                       ///< kCordonAnnotation; empty = not there
   std::optional<std::string> gpu_label;
   std::optional<std::string> model_label;
+  std::string pool;                    ///< kPoolLabel; empty = not there
   std::string sharing_choice;          ///< kSharingLabel; empty = not there
   std::optional<KubeQuantity> milli;   ///< status.capacity of kMilliResource
   std::optional<KubeQuantity> memory;  ///< status.capacity of kMemoryResource

@@ -35,6 +35,33 @@ TEST(SettingsTest, ANodeNameIsEnough) {
       << "no port beyond this host by default";
 }
 
+TEST(SettingsTest, FlagsOfThePoolComeBeforeThoseOfTheCommandLine) {
+  const std::vector<const char*> given{"tangram-node",
+                                       "--node-name",
+                                       "n1",
+                                       "--sharers-per-card",
+                                       "4",
+                                       "--aggregates=false",
+                                       "--driver-roots=/a",
+                                       "--log-level=debug"};
+  const auto parsed =
+      parse_settings(static_cast<int>(given.size()), given.data(),
+                     {"--sharers-per-card=8", "--aggregates=true", "--driver-roots=/b,/c"});
+  ASSERT_FALSE(parsed.exit);
+  EXPECT_EQ(parsed.settings.node, "n1");
+  EXPECT_EQ(parsed.settings.sharers_per_card, 8);
+  EXPECT_TRUE(parsed.settings.aggregates);
+  EXPECT_EQ(parsed.settings.log_level, "debug");
+  const auto& nvidia = dynamic_cast<const nvidia::Nvidia&>(*parsed.settings.vendor);
+  EXPECT_EQ(nvidia.settings().driver.driver_roots, (std::vector<std::string>{"/b", "/c"}));
+}
+
+TEST(SettingsTest, AMistakeOfThePoolIsOne) {
+  const std::vector<const char*> given{"tangram-node", "--node-name=n1"};
+  EXPECT_EQ(parse_settings(2, given.data(), {"--sharers-per-card=0"}).exit, 2);
+  EXPECT_EQ(parse_settings(2, given.data(), {"--sharers=3"}).exit, 2);
+}
+
 TEST(SettingsTest, ReadsFlags) {
   const auto parsed = parse({"--node-name=n1", "--cards=file:/etc/cards.yaml", "--aggregates=false",
                              "--time-lease=false", "--device-ids-by=env",

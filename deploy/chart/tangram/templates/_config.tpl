@@ -87,6 +87,9 @@ tangram-node-sharing
 {{- if .Values.agent.cards -}}
   {{- $_ := set $flags "cards" "file:/etc/tangram-cards/cards.json" -}}
 {{- end -}}
+{{- if .Values.agent.pools -}}
+  {{- $_ := set $flags "pool-settings" "/etc/tangram-pools" -}}
+{{- end -}}
 {{- if include "tangram.sharing" . -}}
   {{- $_ := set $flags "sharing-configs" "/etc/tangram-sharing" -}}
   {{- with .Values.agent.sharing.default -}}

@@ -55,6 +55,8 @@ struct Examination {
 
 void check_nodes(const Examination& examination, const Cluster& cluster);
 void check_agents(const Examination& examination);
+/// The pods of DaemonSet tangram-mps, if there is one.
+void check_mps_pods(const Examination& examination);
 /// Pending pods that no scheduler handles, and pods with findings.
 void check_pods(const Examination& examination, const Cluster& cluster);
 void check_extender(const Examination& examination, const ClusterSettings& settings);

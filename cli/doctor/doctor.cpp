@@ -85,6 +85,7 @@ Report examine(const Installation& installation) {
                      "the checks of nodes and pods need the right to list both");
   }
   check_agents(examination);
+  check_mps_pods(examination);
   check_extender(examination, settings);
   check_webhook(examination);
   check_hidden_cards(examination, *minor);

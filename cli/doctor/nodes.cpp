@@ -235,6 +235,34 @@ void check_agents(const Examination& examination) {
   report_agents(examination, text, read.text);
 }
 
+void check_mps_pods(const Examination& examination) {
+  const std::string subject = "MPS daemons' pods";
+  const Reading read = examination.get("/apis/apps/v1", "/daemonsets/tangram-mps");
+  if (read.outcome == Reading::Outcome::kMissing) return;  // agent.mps: false
+  if (!read.found()) return examination.unreadable(subject, read);
+  const auto count = [&](const char* member) {
+    return number_at(read.text, {"status", member}).value_or(0);
+  };
+  const auto wanted = count("desiredNumberScheduled");
+  const auto ready = count("numberReady");
+  const std::string text = std::to_string(ready) + " of " + std::to_string(wanted) + " are ready";
+  if (ready < wanted) {
+    return examination.fail(
+        subject, text + ": on the other nodes no pod can share a card by MPS",
+        examination.kubectl() + " get pods -l app.kubernetes.io/name=tangram-mps -o wide");
+  }
+  // Not an error: their end ends the work of their clients, so upgrades leave them.
+  const auto updated = count("updatedNumberScheduled");
+  if (updated < wanted) {
+    return examination.warn(
+        subject,
+        text + ", " + std::to_string(wanted - updated) + " of an earlier version of the chart",
+        "delete them when no pod of their nodes shares a card by MPS: "
+        "docs/operations.md, \"Pods of MPS daemons\"");
+  }
+  examination.ok(subject, text);
+}
+
 void check_pods(const Examination& examination, const Cluster& cluster) {
   check_schedulers(examination, cluster);
   std::map<std::string, std::vector<const kube::Pod*>> by_finding;

@@ -58,6 +58,13 @@ class DoctorTest : public ::testing::Test {
                         R"(}}},"status":{"desiredNumberScheduled":2,"numberReady":)" +
                         std::to_string(ready) + "}}");
   }
+  /// @param updated  of the chart's version
+  void mps_pods(int ready, int updated) {
+    rig_.api.answer(apps("daemonsets/tangram-mps"),
+                    R"({"status":{"desiredNumberScheduled":3,"numberReady":)" +
+                        std::to_string(ready) + R"(,"updatedNumberScheduled":)" +
+                        std::to_string(updated) + "}}");
+  }
   void replicas(int ready) {
     rig_.api.answer(apps("deployments/tangram-extender"),
                     R"({"spec":{"replicas":2,"template":{"spec":{"containers":[{"ports":[)"
@@ -379,6 +386,31 @@ TEST_F(DoctorTest, ReportsThatNothingIsInstalled) {
   expect_failure("extender: no Deployment tangram-extender in tangram-system");
   expect_warning("agents: no DaemonSet tangram-node");
   expect_warning("webhook: no webhook configuration refers to it");
+}
+
+TEST_F(DoctorTest, ReportsThePodsOfMpsDaemons) {
+  const auto line = [this](Level level) {
+    for (const std::string& text : lines(level)) {
+      if (text.starts_with("MPS daemons' pods: ")) return text;
+    }
+    return std::string();
+  };
+  for (const Level level : {Level::kOk, Level::kWarn, Level::kFail}) EXPECT_EQ(line(level), "");
+  mps_pods(3, 3);
+  EXPECT_EQ(line(Level::kOk), "MPS daemons' pods: 3 of 3 are ready");
+  mps_pods(3, 1);
+  EXPECT_EQ(line(Level::kWarn),
+            "MPS daemons' pods: 3 of 3 are ready, 2 of an earlier version of the chart → delete "
+            "them when no pod of their nodes shares a card by MPS: docs/operations.md, \"Pods of "
+            "MPS daemons\"");
+  mps_pods(2, 3);
+  EXPECT_EQ(
+      line(Level::kFail),
+      "MPS daemons' pods: 2 of 3 are ready: on the other nodes no pod can share a card by MPS "
+      "→ kubectl --namespace tangram-system get pods -l app.kubernetes.io/name=tangram-mps "
+      "-o wide");
+  rig_.api.answer(apps("daemonsets/tangram-mps"), 403, "{}");
+  EXPECT_NE(line(Level::kWarn), "");
 }
 
 TEST_F(DoctorTest, ReportsFaultsOfTheExtender) {

@@ -3,6 +3,7 @@
 #include "base/quantity.hpp"
 #include "base/result.hpp"
 #include "kube/api.hpp"
+#include "node/cards/card_labels.hpp"
 
 #include <chrono>
 #include <optional>
@@ -17,6 +18,9 @@ namespace tangram::node {
 /// By which operators name the sharing configuration of a node: the label of NVIDIA's device
 /// plugin.
 inline constexpr std::string_view kSharingLabel = "nvidia.com/device-plugin.config";
+
+/// The vendor's labels of cards that the agent has written, with their values (node_labels.hpp).
+inline constexpr std::string_view kWrittenLabels = "tangram.dev/written-labels";
 
 /// The programs that start a node's containers, by status.nodeInfo; empty = not reported yet.
 struct NodeSoftware {
@@ -34,7 +38,12 @@ struct OwnNode {
   std::string cordon;                       ///< kCordonAnnotation; empty = not there
   std::optional<std::string> gpu_label;
   std::optional<std::string> model_label;
-  std::string sharing_choice;          ///< kSharingLabel; empty = not there
+  std::string sharing_choice;                      ///< kSharingLabel; empty = not there
+  NodeLabels labels = {};                          ///< all others
+  std::optional<std::string> written_labels = {};  ///< kWrittenLabels
+  /// Labels that Node Feature Discovery lists as its own: it writes them for programs such as
+  /// NVIDIA's GPU feature discovery.
+  std::set<std::string, std::less<>> discovered = {};
   std::optional<KubeQuantity> milli;   ///< status.capacity of kMilliResource
   std::optional<KubeQuantity> memory;  ///< status.capacity of kMemoryResource
   std::set<std::string> foreign;       ///< is_other_plugins_gpu() resources with a capacity above 0

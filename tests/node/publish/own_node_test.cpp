@@ -46,6 +46,19 @@ TEST(OwnNodeTest, BareNodeHasNothingOfOurs) {
   EXPECT_TRUE(node->foreign.empty());
 }
 
+TEST(OwnNodeTest, ReadsOthersLabelsAndWhoWroteThem) {
+  const auto node = decode_own_node(
+      R"({"metadata":{"name":"gpu-1","uid":"u-1","labels":{"nvidia.com/gpu.count":"2","zone":"z1",)"
+      R"("tangram.dev/gpu":"true"},"annotations":{"tangram.dev/written-labels":"a=b","x":{"y":[]},)"
+      R"("nfd.node.kubernetes.io/feature-labels":"cpu-x,nvidia.com/gpu.count",)"
+      R"("net.nfd.node.kubernetes.io/feature-labels":"nvidia.com/gpu.mode"}}})");
+  ASSERT_TRUE(node.has_value()) << node.error().message;
+  EXPECT_EQ(node->labels, (NodeLabels{{"nvidia.com/gpu.count", "2"}, {"zone", "z1"}}));
+  EXPECT_EQ(node->written_labels, "a=b");
+  EXPECT_EQ(node->discovered, (std::set<std::string, std::less<>>{"cpu-x", "nvidia.com/gpu.count",
+                                                                  "nvidia.com/gpu.mode"}));
+}
+
 TEST(OwnNodeTest, PassesOverManagedFields) {
   const auto node = decode_own_node(testing::with_odd_fields(
       R"({"metadata":{"name":"gpu-1","uid":"u-1","annotations":{"tangram.dev/cards":"{}"}}})"));

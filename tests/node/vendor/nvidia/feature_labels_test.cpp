@@ -2,13 +2,18 @@
 
 #include "node/vendor/nvidia/feature_labels.hpp"
 
+#include "base/file.hpp"
+#include "source_dir.hpp"
 #include "tests/testing/temp_folder.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <string>
+#include <vector>
 
 namespace tangram::node::nvidia {
 namespace {
@@ -271,6 +276,33 @@ TEST(FeatureLabelsTest, LeavesOutWhatTheDriverDoesNotReport) {
   inventory.driver = "455.06";
   EXPECT_EQ(labels_of(inventory, {}, {}).at("nvidia.com/cuda.driver-version.revision"), "");
   EXPECT_TRUE(labels_of(with({}), {}, {}).empty()) << "no cards, no labels";
+}
+
+/// The patterns of deploy/node/policy-gpu-labels.yaml.
+std::vector<std::regex> allowed() {
+  const auto text =
+      read_file(std::string(TANGRAM_SOURCE_DIR) + "/deploy/node/policy-gpu-labels.yaml");
+  std::vector<std::regex> patterns;
+  const std::regex quoted("'(\\^nvidia[^']*\\$)'");
+  const std::string& all = text.value();
+  for (std::sregex_iterator at(all.begin(), all.end(), quoted), end; at != end; ++at) {
+    patterns.emplace_back((*at)[1].str());
+  }
+  return patterns;
+}
+
+TEST_P(FeatureLabelsTable, AgentsPolicyAllowsIt) {
+  const std::vector<std::regex> patterns = allowed();
+  ASSERT_FALSE(patterns.empty());
+  const Machine machine{.type = "DGX-2H", .classes = {}};
+  const Inventory inventory = with(GetParam().cards);
+  for (const auto& [name, value] : labels_of(inventory, sharing(GetParam().config), machine)) {
+    std::string text = name;
+    text.append("=").append(value);
+    EXPECT_TRUE(std::ranges::any_of(patterns, [&](const std::regex& pattern) {
+      return std::regex_match(text, pattern);
+    })) << text;
+  }
 }
 
 TEST(FeatureLabelsTest, OtherLabelsOfNvidiaAreNotItsOwn) {

@@ -67,6 +67,12 @@ RecordSettings record_settings(const Settings& settings, std::optional<CardShari
   return record;
 }
 
+std::optional<LabelSettings> label_settings(const Settings& settings,
+                                            std::optional<CardLabels> labels) {
+  if (!labels) return std::nullopt;
+  return LabelSettings{.labels = std::move(*labels), .write = settings.gpu_labels};
+}
+
 /// The kernel's id of this boot; empty if it cannot be read.
 std::string boot_id() {
   auto id = read_file("/proc/sys/kernel/random/boot_id");
@@ -96,6 +102,7 @@ struct Agent::Impl {
     Journal journal;
     GrantKeysPtr keys;
     std::optional<CardSharing> sharing;
+    std::optional<CardLabels> labels;
     NamePath path;
   };
   Impl(Settings given, Parts outside, Opened opened, Previous previous)
@@ -146,9 +153,10 @@ struct Agent::Impl {
                        .with_process = [this] { return processes.pods(); }}),
         other_drivers(settings.node,
                       {.api = parts.api, .changed = [this] { publisher.changed(); }}),
-        publisher(
-            {.node = settings.node, .record = record_settings(settings, std::move(opened.sharing))},
-            publisher_parts()),
+        publisher({.node = settings.node,
+                   .record = record_settings(settings, std::move(opened.sharing)),
+                   .labels = label_settings(settings, std::move(opened.labels))},
+                  publisher_parts()),
         metrics([this] { return readings(); }) {
     open_runtime();
     library_checker.emplace(library_parts());
@@ -563,6 +571,8 @@ Result<std::unique_ptr<Agent>> Agent::create(Settings settings, Parts parts) {
   if (!path) return path.error();
   auto sharing = settings.vendor->card_sharing();
   if (!sharing) return sharing.error();
+  auto labels = settings.vendor->card_labels();
+  if (!labels) return labels.error();
   // Each replica of a card needs a slot.
   if (*sharing) {
     settings.sharers_per_card = std::max(settings.sharers_per_card, (*sharing)->most_replicas);
@@ -573,6 +583,7 @@ Result<std::unique_ptr<Agent>> Agent::create(Settings settings, Parts parts) {
                                        Impl::Opened{.journal = std::move(*journal),
                                                     .keys = std::move(keys),
                                                     .sharing = std::move(*sharing),
+                                                    .labels = std::move(*labels),
                                                     .path = *path},
                                        std::move(previous))));
   if (auto opened = agent->impl_->open_metrics(); !opened) return opened.error();

@@ -81,6 +81,10 @@ void add_cards(CLI::App& cli, Settings& settings, const Vendors& vendors, std::s
   cli.add_option("--aggregates", settings.aggregates,
                  "Publish tangram.dev/gpu-milli and gpu-mem-mib in the Node's capacity, so that "
                  "quotas and preemption see GPUs");
+  cli.add_option("--gpu-labels", settings.gpu_labels,
+                 "Write NVIDIA's labels of cards, as nvidia.com/gpu.product, where its GPU feature "
+                 "discovery does not run. Needs deploy/node/policy-gpu-labels.yaml in place of "
+                 "policy.yaml (docs/node.md)");
   cli.add_option(
       "--cards-by-runtime", settings.cards_by_runtime,
       "Start containers also where the agent finds neither a CDI spec nor the driver's files "

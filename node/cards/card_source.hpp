@@ -3,6 +3,7 @@
 #include "base/result.hpp"
 #include "model/card.hpp"
 #include "node/cards/memory_means.hpp"
+#include "node/cards/physical_card.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -32,6 +33,7 @@ struct Inventory {
   std::string driver;  ///< "550.54.15"; empty = unknown
   std::string cuda;    ///< newest CUDA version that the driver serves, "12.4"; empty = unknown
   std::vector<InstalledCard> cards;
+  std::vector<PhysicalCard> physical = {};  ///< empty = the source does not describe them
   friend bool operator==(const Inventory&, const Inventory&) = default;
 };
 

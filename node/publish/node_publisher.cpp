@@ -24,6 +24,17 @@ constexpr milliseconds kWriteTimeout{5'000};
 constexpr int kWriteBurst = 10;
 constexpr seconds kWriteInterval{5};
 
+/// What refuses labels, as a policy does, does not change soon, and cards must not wait for them.
+/// More often, the failures would raise the alert TangramRecordNotWritten.
+constexpr std::chrono::minutes kRefusedPause{10};
+constexpr std::string_view kLabels = "the labels of --gpu-labels";
+
+bool is_refusal(const kube::Response& response) {
+  constexpr int kForbidden = 403;
+  constexpr int kInvalid = 422;
+  return response.status == kForbidden || response.status == kInvalid;
+}
+
 kube::ReflectorOptions own_node_only(const std::string& name) {
   return {.path = "/api/v1/nodes",
           .field_selector = "metadata.name=" + name,
@@ -155,14 +166,8 @@ NodePublisher::Turn NodePublisher::take_turn() {
     return Turn::kNothingToDo;  // the same again until the cards change
   }
   report_notices(*node, record->notices);
-  std::string_view subresource;
-  auto patch = metadata_patch(*node, *record);
-  if (!patch) {
-    subresource = "/status";
-    patch = capacity_patch(*node, *record);
-  }
-  if (patch) {
-    return limiter_.reserve(std::chrono::nanoseconds(0)) ? write(subresource, std::move(*patch))
+  if (auto next = next_write(*cards, *node, *record)) {
+    return limiter_.reserve(std::chrono::nanoseconds(0)) ? write(*node, std::move(*next))
                                                          : Turn::kTooSoon;
   }
   const std::lock_guard lock(mutex_);
@@ -170,12 +175,30 @@ NodePublisher::Turn NodePublisher::take_turn() {
   return Turn::kNothingToDo;
 }
 
-NodePublisher::Turn NodePublisher::write(std::string_view subresource, std::string patch) {
+std::optional<NodePublisher::Write> NodePublisher::next_write(const CardsNow& cards,
+                                                              const OwnNode& node,
+                                                              const NodeRecord& record) {
+  if (auto patch = metadata_patch(node, record)) {
+    return Write{"cards, labels and resizes", "", std::move(*patch)};
+  }
+  if (auto patch = capacity_patch(node, record)) {
+    return Write{"capacities", "/status", std::move(*patch)};
+  }
+  if (!settings_.labels) return std::nullopt;
+  auto patch = labels_patch(cards, node, *settings_.labels);
+  if (!patch) labels_not_before_.reset();
+  if (!patch || (labels_not_before_ && parts_.clock.now() < *labels_not_before_)) {
+    return std::nullopt;
+  }
+  return Write{kLabels, "", std::move(*patch)};
+}
+
+NodePublisher::Turn NodePublisher::write(const OwnNode& node, Write write) {
   kube::Request request;
   request.method = kube::Method::kPatch;
-  request.path = std::string(path_).append(subresource);
+  request.path = std::string(path_).append(write.subresource);
   request.content_type = "application/merge-patch+json";
-  request.body = std::move(patch);
+  request.body = std::move(write.patch);
   request.timeout = kWriteTimeout;
   auto response = parts_.api.call(request);
   const bool taken = response && response->status == 200;
@@ -184,31 +207,48 @@ NodePublisher::Turn NodePublisher::write(std::string_view subresource, std::stri
     ++(taken ? counts_.writes : counts_.failures);
   }
   if (taken) {
-    spdlog::info("node {}: published {}", settings_.node,
-                 subresource.empty() ? "cards, labels and resizes" : "capacities");
+    spdlog::info("node {}: published {}", settings_.node, write.what);
     see(std::move(response->body));
     return Turn::kWrote;
   }
-  spdlog::warn("node {}: cards, labels or capacities could not be written: {}", settings_.node,
-               response ? std::to_string(response->status) + ": " + kube::status_message(*response)
-                        : response.error().message);
-  return Turn::kFailed;
+  const std::string answer =
+      response ? std::to_string(response->status) + ": " + kube::status_message(*response)
+               : response.error().message;
+  spdlog::warn("node {}: {} could not be written: {}", settings_.node, write.what, answer);
+  const bool refused = write.what == kLabels && response && is_refusal(*response);
+  return refused ? refuse_labels(node, answer) : Turn::kFailed;
+}
+
+NodePublisher::Turn NodePublisher::refuse_labels(const OwnNode& node, const std::string& answer) {
+  const bool again = labels_not_before_.has_value();
+  labels_not_before_ = parts_.clock.now() + kRefusedPause;
+  if (!again) {
+    report({"GpuLabelsRefused", "the API server refuses " + std::string(kLabels) +
+                                    "; apply the agents' policy that allows them, or remove the "
+                                    "flag (docs/node.md). Its answer is " +
+                                    answer},
+           node);
+  }
+  return Turn::kNothingToDo;
 }
 
 void NodePublisher::report_notices(const OwnNode& node, const std::vector<Notice>& notices) {
   for (const Notice& notice : notices) {
-    if (reported_.contains(notice)) continue;
-    spdlog::warn("node {}: {}: {}", node.name, notice.reason, notice.sentence);
-    parts_.report_event({.kind = "Node",
-                         .ns = "",
-                         .name = node.name,
-                         .uid = node.uid,
-                         .type = kube::EventNote::Type::kWarning,
-                         .reason = notice.reason,
-                         .action = "Publish",
-                         .note = notice.sentence});
+    if (!reported_.contains(notice)) report(notice, node);
   }
   reported_ = {notices.begin(), notices.end()};
+}
+
+void NodePublisher::report(const Notice& notice, const OwnNode& node) const {
+  spdlog::warn("node {}: {}: {}", node.name, notice.reason, notice.sentence);
+  parts_.report_event({.kind = "Node",
+                       .ns = "",
+                       .name = node.name,
+                       .uid = node.uid,
+                       .type = kube::EventNote::Type::kWarning,
+                       .reason = notice.reason,
+                       .action = "Publish",
+                       .note = notice.sentence});
 }
 
 }  // namespace tangram::node

@@ -5,6 +5,7 @@
 #include "kube/event_series.hpp"
 #include "kube/rate_limiter.hpp"
 #include "kube/reflector.hpp"
+#include "node/publish/node_labels.hpp"
 #include "node/publish/node_record.hpp"
 
 #include <condition_variable>
@@ -24,15 +25,18 @@ namespace tangram::node {
 struct PublisherSettings {
   std::string node;  ///< the name of the agent's own Node
   RecordSettings record;
+  std::optional<LabelSettings> labels = std::nullopt;  ///< nothing = the vendor has no labels
 };
 
-/// Publishes cards, labels, capacities and resizes of pods in the agent's own Node.
+/// Publishes cards, labels, capacities and resizes of pods in the agent's own Node, and the
+/// vendor's labels after them.
 ///
 /// Level-triggered: it watches the Node, compares it with the record, and writes the difference,
 /// whatever caused it: kubelet, which zeroes capacities, an operator, a new Node, or changed cards.
 /// One write at a time. After a failure, including 409, it waits, 0.1 s and doubling up to 30 s,
 /// and compares again. Against another writer it writes at most ten times at once, then once in
-/// five seconds. Threads: two of its own, between start() and stop(); the calls are safe from any.
+/// five seconds. Vendor's labels that the API server refuses are tried again after ten minutes.
+/// Threads: two of its own, between start() and stop(); the calls are safe from any.
 class NodePublisher final : private kube::WholeListSink {
  public:
   struct Parts {
@@ -73,6 +77,11 @@ class NodePublisher final : private kube::WholeListSink {
 
  private:
   enum class Turn { kNothingToDo, kWrote, kFailed, kTooSoon };
+  struct Write {
+    std::string_view what;         ///< for people
+    std::string_view subresource;  ///< "" = of the Node itself
+    std::string patch;
+  };
 
   void replace(std::vector<std::string> objects) override;
   void change(kube::EventType type, std::string object) override;
@@ -80,17 +89,24 @@ class NodePublisher final : private kube::WholeListSink {
   void run(const std::stop_token& stop);
   Turn take_turn();
   void await_turn(const std::stop_token& stop);
-  Turn write(std::string_view subresource, std::string patch);
+  /// The first difference; nothing = none that is to be written now.
+  std::optional<Write> next_write(const CardsNow& cards, const OwnNode& node,
+                                  const NodeRecord& record);
+  Turn write(const OwnNode& node, Write write);
+  Turn refuse_labels(const OwnNode& node, const std::string& answer);
   void see(std::string object);
   void lose(std::string_view version);
   void report_notices(const OwnNode& node, const std::vector<Notice>& notices);
+  void report(const Notice& notice, const OwnNode& node) const;
 
   const PublisherSettings settings_;
   const Parts parts_;
   const std::string path_;
   kube::Reflector reflector_;
   kube::RateLimiter limiter_;
-  std::set<Notice> reported_;  ///< that persist; of run()'s thread
+  // Of run()'s thread.
+  std::set<Notice> reported_;                   ///< that persist
+  std::optional<TimePoint> labels_not_before_;  ///< they were refused; nothing = now
 
   mutable std::mutex mutex_;
   std::condition_variable_any woken_;

@@ -1,6 +1,7 @@
 #include "node/publish/own_node.hpp"
 
 #include "base/json_members.hpp"
+#include "base/split.hpp"
 #include "kube/client.hpp"
 #include "kube/url.hpp"
 #include "model/annotations.hpp"
@@ -13,21 +14,53 @@ namespace tangram::node {
 
 namespace {
 
-/// Reads a text that may be missing.
-auto optional_text(std::optional<std::string>& into) {
-  return [&into](json::Reader& in) { into = in.string_or_null(); };
+/// Of Node Feature Discovery; each of its instances puts its name before it.
+constexpr std::string_view kDiscovered = "nfd.node.kubernetes.io/feature-labels";
+
+bool is_read(std::string_view annotation) {
+  return annotation == model::kCardsAnnotation || annotation == model::kResizesAnnotation ||
+         annotation == model::kCordonAnnotation || annotation == kWrittenLabels ||
+         annotation.ends_with(kDiscovered);
+}
+
+void read_annotation(json::Reader& in, std::string_view name, OwnNode& node) {
+  const std::string_view text = in.string_or_null();
+  if (name == model::kCardsAnnotation) {
+    node.cards = text;
+  } else if (name == model::kResizesAnnotation) {
+    node.resizes = text;
+  } else if (name == model::kCordonAnnotation) {
+    node.cordon = text;
+  } else if (name == kWrittenLabels) {
+    node.written_labels = text;
+  } else {
+    for (std::string& label : split(text, ',')) node.discovered.insert(std::move(label));
+  }
+}
+
+void read_label(json::Reader& in, std::string_view name, OwnNode& node) {
+  const std::string_view text = in.string_or_null();
+  if (name == model::kGpuLabel) {
+    node.gpu_label = text;
+  } else if (name == model::kModelLabel) {
+    node.model_label = text;
+  } else if (name == kSharingLabel) {
+    node.sharing_choice = text;
+  } else if (name == kPoolLabel) {
+    node.pool = text;
+  } else {
+    node.labels.insert_or_assign(std::string(name), text);
+  }
 }
 
 void read_metadata(json::Reader& in, OwnNode& node) {
   const auto annotations = [&](json::Reader&) {
-    json::read_members(in, model::kCardsAnnotation, optional_text(node.cards),
-                       model::kResizesAnnotation, optional_text(node.resizes),
-                       model::kCordonAnnotation, node.cordon);
+    in.object([&](std::string_view name) {
+      is_read(name) ? read_annotation(in, name, node) : in.skip();
+    });
   };
   const auto labels = [&](json::Reader&) {
-    json::read_members(in, model::kGpuLabel, optional_text(node.gpu_label), model::kModelLabel,
-                       optional_text(node.model_label), kSharingLabel, node.sharing_choice,
-                       kPoolLabel, node.pool);
+    in.object([&](std::string_view name) { read_label(in, name, node); });
   };
   json::read_members(in, "name", node.name, "uid", node.uid, "resourceVersion", node.version,
                      "annotations", annotations, "labels", labels);
@@ -63,12 +96,7 @@ Result<OwnNode> decode_own_node(std::string text) {
   static const json::Outline kOutline{
       .members = {
           {"metadata",
-           {{"name"},
-            {"uid"},
-            {"resourceVersion"},
-            {"annotations",
-             {{model::kCardsAnnotation}, {model::kResizesAnnotation}, {model::kCordonAnnotation}}},
-            {"labels", {{model::kGpuLabel}, {model::kModelLabel}, {kSharingLabel}}}}},
+           {{"name"}, {"uid"}, {"resourceVersion"}, {"annotations", {}, is_read}, {"labels"}}},
           {"status",
            {{"capacity"}, {"nodeInfo", {{"kubeletVersion"}, {"containerRuntimeVersion"}}}}}}};
   json::Reader in(text, kOutline);

@@ -3,6 +3,7 @@
 #include "base/quantity.hpp"
 #include "base/result.hpp"
 #include "kube/api.hpp"
+#include "node/cards/card_labels.hpp"
 
 #include <chrono>
 #include <optional>
@@ -21,6 +22,9 @@ inline constexpr std::string_view kSharingLabel = "nvidia.com/device-plugin.conf
 /// By which operators name a node's settings of the agent: pool_settings.hpp.
 inline constexpr std::string_view kPoolLabel = "tangram.dev/agent.config";
 
+/// The vendor's labels of cards that the agent has written, with their values (node_labels.hpp).
+inline constexpr std::string_view kWrittenLabels = "tangram.dev/written-labels";
+
 /// The programs that start a node's containers, by status.nodeInfo; empty = not reported yet.
 struct NodeSoftware {
   std::string kubelet;  ///< "v1.31.2"
@@ -37,8 +41,13 @@ struct OwnNode {
   std::string cordon;                       ///< kCordonAnnotation; empty = not there
   std::optional<std::string> gpu_label;
   std::optional<std::string> model_label;
-  std::string pool;                    ///< kPoolLabel; empty = not there
-  std::string sharing_choice;          ///< kSharingLabel; empty = not there
+  std::string pool = {};                           ///< kPoolLabel; empty = not there
+  std::string sharing_choice;                      ///< kSharingLabel; empty = not there
+  NodeLabels labels = {};                          ///< all others
+  std::optional<std::string> written_labels = {};  ///< kWrittenLabels
+  /// Labels that Node Feature Discovery lists as its own: it writes them for programs such as
+  /// NVIDIA's GPU feature discovery.
+  std::set<std::string, std::less<>> discovered = {};
   std::optional<KubeQuantity> milli;   ///< status.capacity of kMilliResource
   std::optional<KubeQuantity> memory;  ///< status.capacity of kMemoryResource
   std::set<std::string> foreign;       ///< is_other_plugins_gpu() resources with a capacity above 0

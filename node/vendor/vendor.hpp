@@ -1,5 +1,6 @@
 #pragma once
 
+#include "node/cards/card_labels.hpp"
 #include "node/cards/card_sharing.hpp"
 #include "node/cards/card_source.hpp"
 #include "node/cards/health.hpp"
@@ -74,6 +75,12 @@ class Vendor {
   /// @returns nothing where the agent has no such configuration; an error if it cannot be read
   [[nodiscard]] virtual Result<std::optional<CardSharing>> card_sharing() const {
     return std::optional<CardSharing>();
+  }
+
+  /// Labels of the Node by which pods select the vendor's cards.
+  /// @returns nothing if the vendor has none; an error as card_sharing()
+  [[nodiscard]] virtual Result<std::optional<CardLabels>> card_labels() const {
+    return std::optional<CardLabels>();
   }
 
   /// Enforces a mode on cards that pods share.

@@ -65,9 +65,9 @@ void AgentIdentity::remove() const {
            "--grace-period=0"});
 }
 
-void AgentIdentity::apply_rights() {
-  for (const char* file : {"rbac.yaml", "policy.yaml"}) {
-    kubectl_output({"apply", "-f", std::string(TANGRAM_SOURCE_DIR "/deploy/node/") + file});
+void AgentIdentity::apply_rights(const std::string& policy) {
+  for (const std::string& file : {std::string("rbac.yaml"), policy}) {
+    kubectl_output({"apply", "-f", TANGRAM_SOURCE_DIR "/deploy/node/" + file});
   }
 }
 

@@ -18,8 +18,8 @@ class AgentIdentity {
 
   [[nodiscard]] const std::string& kubeconfig() const { return kubeconfig_; }
 
-  /// rbac.yaml and policy.yaml, as shipped.
-  static void apply_rights();
+  /// rbac.yaml and a policy, as shipped.
+  static void apply_rights(const std::string& policy = "policy.yaml");
 
  private:
   void remove() const;

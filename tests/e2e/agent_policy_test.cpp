@@ -1,5 +1,5 @@
 // What deploy/node/policy.yaml lets an agent's token write: its own Node, and there only what
-// belongs to Tangram.
+// belongs to Tangram. policy-gpu-labels.yaml adds labels that nobody else has written.
 
 #include "tests/e2e/agent_identity.hpp"
 #include "tests/e2e/fixture.hpp"
@@ -22,12 +22,12 @@ struct Write {
 
 class AgentPolicyTest : public E2eTest {
  protected:
-  AgentPolicyTest() {
+  explicit AgentPolicyTest(const std::string& policy = "policy.yaml") {
     cluster_.add_nodes({node_with_cards("a", 1), node_with_cards("b", 1)});
     // As on a real node, so that a patch could change something.
     cluster_.patch("/api/v1/nodes/a", R"({"metadata":{"labels":{"zone":"z1"},)"
                                       R"("annotations":{"tangram.dev/cordon":"all"}}})");
-    AgentIdentity::apply_rights();
+    AgentIdentity::apply_rights(policy);
     agent_.emplace(cluster_, "a");
     api_of_a_ = open_api(agent_->kubeconfig());
     wait_until_in_force();
@@ -60,10 +60,27 @@ class AgentPolicyTest : public E2eTest {
     return {"cards", R"({"metadata":{"annotations":{"tangram.dev/cards":"{}"}}})", refusal};
   }
 
+  /// Labels of GPU feature discovery, as members, and the agent's list of them, as JSON.
+  static Write labels(const std::string& what, const std::string& members, const std::string& list,
+                      const std::string& refusal = "") {
+    return {what,
+            R"({"metadata":{"labels":{)" + members +
+                R"(},"annotations":{"tangram.dev/written-labels":)" + list + "}}}",
+            refusal};
+  }
+  static Write one_label() {
+    return labels("a count", R"("nvidia.com/gpu.count":"1")", R"("nvidia.com/gpu.count=1")");
+  }
+  static Write no_label() { return labels("no count", R"("nvidia.com/gpu.count":null)", "null"); }
+
   /// The API server does not report that it has read a policy, so this polls.
   void wait_until_in_force() {
+    wait_until([&] { return patch(*api_of_a_, "b", cards()).status != 200; });
+  }
+  template <class InForce>
+  static void wait_until(InForce&& in_force) {
     const auto deadline = TimePoint::clock::now() + 30s;
-    while (patch(*api_of_a_, "b", cards()).status == 200) {
+    while (!in_force()) {
       if (TimePoint::clock::now() > deadline) throw std::runtime_error("no policy is in force");
       std::this_thread::sleep_for(50ms);
     }
@@ -110,8 +127,8 @@ TEST_F(AgentPolicyTest, AllThatTheAgentWrites) {
 TEST_F(AgentPolicyTest, NothingElseOfItsOwnNode) {
   const std::string labels = "an agent may change only the labels tangram.dev/gpu and";
   const std::string annotations =
-      "an agent may change only the annotations tangram.dev/cards and "
-      "tangram.dev/resizes";
+      "an agent may change only the annotations "
+      "tangram.dev/cards, tangram.dev/resizes and tangram.dev/written-labels";
   const std::string capacities =
       "an agent may change only the capacities tangram.dev/gpu-milli and";
   const std::string status = "an agent may change only capacities in a Node's status";
@@ -148,6 +165,110 @@ TEST_F(AgentPolicyTest, NothingElseOfItsOwnNode) {
   for (const Write& write : writes) expect(*api_of_a_, "a", write);
   EXPECT_EQ(node("a"), before);
   Figures("agent_policy").add("refused", static_cast<int>(writes.size()));
+}
+
+TEST_F(AgentPolicyTest, WithoutTheFlagLabelsOfCardsCanOnlyGo) {
+  const std::string unlisted = "an agent may change only the labels tangram.dev/gpu and";
+  const std::string listed = "an agent without --gpu-labels may list no labels";
+  // Another test's policy may still be in force.
+  wait_until([&] {
+    const bool written = patch(*api_of_a_, "a", one_label()).status == 200;
+    if (written) patch(*api_of_a_, "a", no_label());
+    return !written;
+  });
+  const std::string before = node("a");
+  Write write = one_label();
+  write.refusal = listed;
+  expect(*api_of_a_, "a", write);
+  expect(*api_of_a_, "a",
+         {"unlisted", R"({"metadata":{"labels":{"nvidia.com/gpu.count":"1"}}})", unlisted});
+  EXPECT_EQ(node("a"), before);
+  // As an agent with the flag has left it.
+  expect(
+      *api_, "a",
+      labels("of an earlier agent", R"("nvidia.com/gpu.count":"1","nvidia.com/gpu.family":"mine")",
+             R"("nvidia.com/gpu.count=1")"));
+  expect(*api_of_a_, "a",
+         labels("another's away", R"("nvidia.com/gpu.family":null)", "null", unlisted));
+  expect(*api_of_a_, "a", no_label());
+}
+
+class AgentLabelsPolicyTest : public AgentPolicyTest {
+ protected:
+  AgentLabelsPolicyTest() : AgentPolicyTest("policy-gpu-labels.yaml") {
+    wait_until([&] { return patch(*api_of_a_, "a", one_label()).status == 200; });
+    expect(*api_of_a_, "a", no_label());
+    // Somebody else's.
+    expect(*api_, "a",
+           {"labels", R"({"metadata":{"labels":{"nvidia.com/gpu.family":"mine"}}})", ""});
+  }
+  void TearDown() override { AgentIdentity::apply_rights(); }
+};
+
+TEST_F(AgentLabelsPolicyTest, AllThatTheAgentWrites) {
+  const std::vector<Write> writes = {
+      labels(
+          "labels",
+          R"("nvidia.com/gpu.product":"NVIDIA-A100-SXM4-80GB-SHARED","nvidia.com/gpu.count":"8",)"
+          R"("nvidia.com/cuda.driver-version.full":"550.107.02","nvidia.com/cuda.driver.rev":"",)"
+          R"("nvidia.com/mig-1g.10gb.me.sharing-strategy":"time-slicing",)"
+          R"("nvidia.com/mig.strategy":"mixed")",
+          R"("nvidia.com/cuda.driver-version.full=550.107.02,nvidia.com/cuda.driver.rev=,)"
+          R"(nvidia.com/gpu.count=8,nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB-SHARED,)"
+          R"(nvidia.com/mig-1g.10gb.me.sharing-strategy=time-slicing,)"
+          R"(nvidia.com/mig.strategy=mixed")"),
+      labels("another count, and no MIG",
+             R"("nvidia.com/gpu.count":"7","nvidia.com/mig.strategy":null,)"
+             R"("nvidia.com/mig-1g.10gb.me.sharing-strategy":null)",
+             R"("nvidia.com/cuda.driver-version.full=550.107.02,nvidia.com/cuda.driver.rev=,)"
+             R"(nvidia.com/gpu.count=7,nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB-SHARED")"),
+      labels("none",
+             R"("nvidia.com/cuda.driver-version.full":null,"nvidia.com/cuda.driver.rev":null,)"
+             R"("nvidia.com/gpu.count":null,"nvidia.com/gpu.product":null)",
+             "null"),
+  };
+  for (const Write& write : writes) expect(*api_of_a_, "a", write);
+}
+
+TEST_F(AgentLabelsPolicyTest, NoOtherLabelAndNothingOfAnother) {
+  const std::string unlisted = "an agent may change only the labels tangram.dev/gpu and";
+  const std::string listed =
+      "an agent may list in the annotation tangram.dev/written-labels only labels of NVIDIA's";
+  const auto listing = [&](const std::string& name, const std::string& value) {
+    return labels(name, '"' + name + R"(":")" + value + '"', '"' + name + "=" + value + '"',
+                  listed);
+  };
+  const std::vector<Write> writes = {
+      // By these, others' programs start on the node, or stop there.
+      listing("nvidia.com/gpu.deploy.device-plugin", "true"),
+      listing("nvidia.com/gpu.present", "true"),
+      listing("nvidia.com/mps.capable", "true"),
+      listing("nvidia.com/mig.config", "all-1g.10gb"),
+      listing("nvidia.com/device-plugin.config", "whole"),
+      listing("nvidia.com/gfd.timestamp", "1594644571"),
+      listing("pool", "mine"),
+      listing("nvidia.com/gpu.count", "many"),
+      listing("nvidia.com/gpu.sharing-strategy", "all"),
+      listing("nvidia.com/cuda.driver-version.full", "new"),
+      {"unlisted", R"({"metadata":{"labels":{"nvidia.com/gpu.count":"1"}}})", unlisted},
+      labels("a list without the label", "", R"("nvidia.com/gpu.count=1")", listed),
+      labels("two values", R"("nvidia.com/gpu.count":"1")",
+             R"("nvidia.com/gpu.count=1,nvidia.com/gpu.count=2")", listed),
+      labels("another's label", R"("nvidia.com/gpu.family":"ampere")",
+             R"("nvidia.com/gpu.family=ampere")", unlisted),
+      labels("another's label as one's own", "", R"("nvidia.com/gpu.family=mine")", listed),
+      labels("another's label away", R"("nvidia.com/gpu.family":null)", "null", unlisted),
+      labels("a zone", R"("zone":"z2")", R"("zone=z2")", unlisted),
+  };
+  const std::string before = node("a");
+  for (const Write& write : writes) expect(*api_of_a_, "a", write);
+  EXPECT_EQ(node("a"), before);
+  expect(*api_of_a_, "b", [&] {
+    Write write = one_label();
+    write.refusal = "this token belongs to node a";
+    return write;
+  }());
+  Figures("agent_labels_policy").add("refused", static_cast<int>(writes.size()));
 }
 
 TEST_F(AgentPolicyTest, ATokenOfNoNodeWritesNone) {

@@ -1,5 +1,6 @@
 #include "kube/json_doc.hpp"
 #include "kube/objects.hpp"
+#include "node/publish/node_labels.hpp"
 #include "node/publish/node_record.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 
@@ -32,6 +33,32 @@ void check(const std::string& text, const node::OwnNode& own) {
   require(!node::capacity_patch(*written, *record));
 }
 
+/// The same of the vendor's labels; and others stay.
+void check_labels(const std::string& text, const node::OwnNode& own, bool write) {
+  node::LabelSettings settings;
+  settings.write = write;
+  settings.labels.of_vendors_program = "nvidia.com/gfd.timestamp";
+  settings.labels.covers = [](std::string_view name) {
+    return name.starts_with("nvidia.com/gpu.");
+  };
+  settings.labels.of = [](const node::Inventory&, std::string_view) {
+    return node::NodeLabels{{"nvidia.com/gpu.count", "1"}, {"nvidia.com/gpu.family", "ampere"}};
+  };
+  node::CardsNow now;
+  now.answers = true;
+  auto doc = kube::JsonDoc::parse(text);
+  const auto patch = node::labels_patch(now, own, settings);
+  if (!doc || !patch) return;
+  doc->merge(*kube::JsonDoc::parse(*patch));
+  const auto written = node::decode_own_node(doc->text());
+  require(written && !node::labels_patch(now, *written, settings));
+  for (const auto& [name, value] : own.labels) {
+    if (settings.labels.covers(name)) continue;
+    const auto found = written->labels.find(name);
+    require(found != written->labels.end() && found->second == value);
+  }
+}
+
 }  // namespace
 
 /// Any text: is refused, or is a node that can be counted, and that the agent writes to once.
@@ -41,6 +68,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!node->name.empty() && node->slots >= 0);
     require(node->cpu.count() >= 0 && node->memory.count() >= 0);
   }
-  if (const auto own = node::decode_own_node(text)) check(text, *own);
+  if (const auto own = node::decode_own_node(text)) {
+    check(text, *own);
+    for (const bool write : {true, false}) check_labels(text, *own, write);
+  }
   return 0;
 }

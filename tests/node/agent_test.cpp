@@ -83,6 +83,15 @@ class LibraryVendor final : public Vendor {
   [[nodiscard]] std::unique_ptr<CardSource> open_cards() const override {
     return std::make_unique<LibraryCards>(folder_ + "/cards.yaml");
   }
+  [[nodiscard]] Result<std::optional<CardLabels>> card_labels() const override {
+    return std::optional(CardLabels{.of_vendors_program = "nvidia.com/gfd.timestamp",
+                                    .covers = [](std::string_view name) { return name == "cards"; },
+                                    .of =
+                                        [](const Inventory& inventory, std::string_view) {
+                                          const auto count = std::to_string(inventory.cards.size());
+                                          return NodeLabels{{"cards", count}};
+                                        }});
+  }
   [[nodiscard]] std::unique_ptr<Enforcer> enforcer(model::Isolation /*mode*/,
                                                    const EnforcerParts& /*of*/) const override {
     return nullptr;
@@ -144,6 +153,7 @@ status:
     settings.state_dir = folder.path() + "/state";
     settings.runtime_socket = runtime.socket();
     settings.metrics.listen = {"127.0.0.1", 0};
+    settings.gpu_labels = gpu_labels;
     settings.grant_keys = grant_keys;
     settings.require_signed_grants = !grant_keys.empty();
     auto created =
@@ -231,8 +241,9 @@ status:
   }
 
   std::shared_ptr<Vendor> vendor;  ///< null = NVIDIA's, with cards of a file
-  std::string grant_keys;          ///< a file; "" = signatures are not looked at
-  model::Signer signer;            ///< of bind()
+  bool gpu_labels = false;
+  std::string grant_keys;  ///< a file; "" = signatures are not looked at
+  model::Signer signer;    ///< of bind()
   testing::TempFolder folder;
   SystemClock clock;
   kube::LocalApi api{clock};
@@ -254,6 +265,18 @@ TEST_F(AgentTest, ConnectionsThatSayNothingDoNotHoldUpAScrape) {
   const auto page = client.request("GET", "/metrics");
   ASSERT_TRUE(page) << page.error().message;
   EXPECT_EQ(page->status, 200);
+}
+
+TEST_F(AgentTest, WritesTheVendorsLabelsOnlyWithTheFlag) {
+  vendor = std::make_shared<LibraryVendor>(folder.path());
+  const auto labels = [&] { return read_own_node(api, "n1", std::chrono::seconds(1))->labels; };
+  gpu_labels = true;
+  start();
+  EXPECT_TRUE(eventually([&] { return labels() == NodeLabels{{"cards", "2"}}; }));
+  agent.reset();
+  gpu_labels = false;
+  start();
+  EXPECT_TRUE(eventually([&] { return labels().empty(); }));
 }
 
 TEST_F(AgentTest, FromCardsToAContainer) {

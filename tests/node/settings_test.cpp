@@ -27,6 +27,7 @@ TEST(SettingsTest, ANodeNameIsEnough) {
   EXPECT_EQ(parsed.settings.sharers_per_card, 16);
   EXPECT_FALSE(parsed.settings.name_path);
   EXPECT_TRUE(parsed.settings.aggregates);
+  EXPECT_FALSE(parsed.settings.gpu_labels);
   EXPECT_TRUE(parsed.settings.time_lease);
   EXPECT_EQ(parsed.settings.card_file, "");
   ASSERT_TRUE(parsed.settings.vendor);
@@ -64,11 +65,12 @@ TEST(SettingsTest, AMistakeOfThePoolIsOne) {
 
 TEST(SettingsTest, ReadsFlags) {
   const auto parsed = parse({"--node-name=n1", "--cards=file:/etc/cards.yaml", "--aggregates=false",
-                             "--time-lease=false", "--device-ids-by=env",
+                             "--gpu-labels=true", "--time-lease=false", "--device-ids-by=env",
                              "--nvidia-cdi-dirs=/nowhere", "--audit-interval=5"});
   ASSERT_FALSE(parsed.exit);
   EXPECT_EQ(parsed.settings.card_file, "/etc/cards.yaml");
   EXPECT_FALSE(parsed.settings.aggregates);
+  EXPECT_TRUE(parsed.settings.gpu_labels);
   EXPECT_FALSE(parsed.settings.time_lease);
   EXPECT_EQ(parsed.settings.name_path, NamePath::kEnvironment);
   const auto vendor = std::dynamic_pointer_cast<const nvidia::Nvidia>(parsed.settings.vendor);

@@ -4,6 +4,7 @@
 #include "node/container/host_files.hpp"
 #include "node/vendor/nvidia/driver/programs.hpp"
 #include "node/vendor/nvidia/driver_limiter.hpp"
+#include "node/vendor/nvidia/feature_labels.hpp"
 #include "node/vendor/nvidia/mps_enforcer.hpp"
 #include "node/vendor/nvidia/mps_trial.hpp"
 #include "node/vendor/nvidia/nvml_source.hpp"
@@ -58,6 +59,20 @@ struct ChunkProbe {
   SystemClock clock;
   SmChunks chunks;
 };
+
+/// Of --sharing-configs.
+struct Configs {
+  SharingFiles files;
+  std::string default_name;
+};
+
+Result<Configs> read_configs(const Settings& settings) {
+  auto files = read_sharing_files(settings.sharing_configs);
+  if (!files) return files.error();
+  auto name = default_file(*files, settings.sharing_default);
+  if (!name) return name.error();
+  return Configs{std::move(*files), std::move(*name)};
+}
 
 OfferedModes::Chunks chunks_of_cards(const Settings& settings) {
   if (settings.mps_compute != kSmPartitions) return nullptr;
@@ -185,11 +200,21 @@ std::unique_ptr<CardSource> Nvidia::open_cards() const {
 
 Result<std::optional<CardSharing>> Nvidia::card_sharing() const {
   if (settings_.sharing_configs.empty()) return std::optional<CardSharing>();
-  auto files = read_sharing_files(settings_.sharing_configs);
-  if (!files) return files.error();
-  auto name = default_file(*files, settings_.sharing_default);
-  if (!name) return name.error();
-  return std::optional(sharing_by(std::move(*files), std::move(*name)));
+  auto configs = read_configs(settings_);
+  if (!configs) return configs.error();
+  return std::optional(sharing_by(std::move(configs->files), std::move(configs->default_name)));
+}
+
+Result<std::optional<CardLabels>> Nvidia::card_labels() const {
+  std::function<SharingFile(std::string_view)> sharing = [](auto) { return SharingFile{}; };
+  if (!settings_.sharing_configs.empty()) {
+    auto configs = read_configs(settings_);
+    if (!configs) return configs.error();
+    sharing = [configs = std::move(*configs)](std::string_view choice) {
+      return chosen_file(configs.files, configs.default_name, choice).file;
+    };
+  }
+  return std::optional(feature_labels(std::move(sharing), settings_.driver.host_root));
 }
 
 Result<std::unique_ptr<MemoryLimiter>> Nvidia::memory_limiter(model::MemoryLimits means,

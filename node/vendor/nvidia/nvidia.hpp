@@ -39,6 +39,7 @@ class Nvidia final : public Vendor {
   [[nodiscard]] std::unique_ptr<CardSource> open_cards() const override;
   [[nodiscard]] std::unique_ptr<Programs> programs() const override;
   [[nodiscard]] Result<std::optional<CardSharing>> card_sharing() const override;
+  [[nodiscard]] Result<std::optional<CardLabels>> card_labels() const override;
   [[nodiscard]] std::unique_ptr<Enforcer> enforcer(model::Isolation mode,
                                                    const EnforcerParts& parts) const override;
   [[nodiscard]] Result<std::unique_ptr<MemoryLimiter>> memory_limiter(

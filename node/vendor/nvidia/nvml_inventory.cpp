@@ -62,14 +62,14 @@ int numa_node_of(NvmlAsk& ask, nvml::Device device) {
 }
 
 /// The properties that cards and instances have in common. @returns whether pods can use it
-bool describe(NvmlAsk& ask, nvml::Device device, InstalledCard& out) {
+bool describe(NvmlAsk& ask, nvml::Device device, const std::string& name, InstalledCard& out) {
   out.card.id = ask.text(ask.call().uuid, device);
   if (out.card.id.empty()) return false;
   if (!model::is_card_id(out.card.id)) {
     spdlog::warn("card {} is left out: {}", quote(out.card.id), kUnusableId);
     return false;
   }
-  out.card.model = model::card_model_of(model_of(ask.text(ask.call().name, device)));
+  out.card.model = model::card_model_of(model_of(name));
   NvmlMemory memory;
   if (!read_nvml_memory(ask, device, memory) || out.card.model.empty() ||
       memory.total < memory.reserved || memory.total - memory.reserved < kMebibyte) {
@@ -103,6 +103,22 @@ std::string profile_of(NvmlAsk& ask, nvml::Device instance, const std::string& n
   return mig_profile_of(attributes, static_cast<std::uint64_t>(card_total.count()) * kMebibyte);
 }
 
+/// All 0 if the driver does not report it.
+CardInstance::Size size_of(NvmlAsk& ask, nvml::Device instance) {
+  nvml::DeviceAttributes attributes{};
+  if (!ask(ask.call().attributes, instance, &attributes)) return {};
+  const auto& [copy, decoder, encoder, jpeg, ofa] = attributes.shared_engines;
+  return {.memory = Mebibytes(static_cast<std::int64_t>(attributes.memory_mib)),
+          .multiprocessors = static_cast<int>(attributes.multiprocessors),
+          .gpu_slices = static_cast<int>(attributes.gpu_slices),
+          .compute_slices = static_cast<int>(attributes.compute_slices),
+          .copy_engines = static_cast<int>(copy),
+          .decoders = static_cast<int>(decoder),
+          .encoders = static_cast<int>(encoder),
+          .jpeg_engines = static_cast<int>(jpeg),
+          .ofa_engines = static_cast<int>(ofa)};
+}
+
 /// Reads one physical card after the other or, in MIG mode, its instances.
 class InventoryReader {
  public:
@@ -111,7 +127,9 @@ class InventoryReader {
   void read(unsigned index) {
     nvml::Device device = nullptr;
     InstalledCard card;
-    if (!ask_(ask_.call().device_by_index, index, &device) || !describe(ask_, device, card)) return;
+    if (!ask_(ask_.call().device_by_index, index, &device)) return;
+    const std::string name = ask_.text(ask_.call().name, device);
+    if (!describe(ask_, device, name, card)) return;
     card.index = static_cast<int>(index);
     card.card.numa_node = numa_node_of(ask_, device);
     nvml::PciInfo pci{};
@@ -121,8 +139,15 @@ class InventoryReader {
     NvmlPhysical physical{card.card.id, false, {}};
     unsigned current = 0;
     unsigned pending = 0;
-    if (ask_(ask_.call().mig_mode, device, &current, &pending) && current != 0) {
-      physical.mig = true;
+    const bool mig_capable = ask_(ask_.call().mig_mode, device, &current, &pending);
+    physical.mig = mig_capable && current != 0;
+    out_.inventory.physical.push_back({.product = name,
+                                       .pci_bus = card.card.pci_bus,
+                                       .memory = card.total,
+                                       .compute_capability = card.compute_capability,
+                                       .mig_capable = mig_capable,
+                                       .mig_enabled = physical.mig});
+    if (physical.mig) {
       read_instances(device, card, physical);
     } else {
       ends_.push_back({device, card.card.id, card.card.pci_bus});
@@ -154,13 +179,15 @@ class InventoryReader {
 
   void read_instance(nvml::Device instance, const InstalledCard& parent, NvmlPhysical& physical) {
     InstalledCard card;
-    if (!describe(ask_, instance, card)) return;
+    if (!describe(ask_, instance, ask_.text(ask_.call().name, instance), card)) return;
     NvmlPhysical::Instance place{card.card.id, nvml::kNoInstance, nvml::kNoInstance};
     ask_(ask_.call().gpu_instance, instance, &place.gpu_instance);
     ask_(ask_.call().compute_instance, instance, &place.compute_instance);
     physical.instances.push_back(place);
 
     card.mig_profile = profile_of(ask_, instance, card.card.model, parent.total);
+    out_.inventory.physical.back().instances.push_back(
+        {.profile = card.mig_profile, .size = size_of(ask_, instance)});
     card.card.model =
         model::card_model_of(parent.card.model + std::string(kMigMark) + card.mig_profile);
     card.card.kind = model::CardKind::kMig;

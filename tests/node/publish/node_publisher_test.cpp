@@ -38,9 +38,10 @@ class NodePublisherTest : public ::testing::Test {
     return act();
   }
 
-  void start(RecordSettings settings = {}) {
+  void start(RecordSettings settings = {}, std::optional<LabelSettings> labels = {}) {
     publisher.emplace(
-        PublisherSettings{.node = "gpu-1", .record = std::move(settings)},
+        PublisherSettings{
+            .node = "gpu-1", .record = std::move(settings), .labels = std::move(labels)},
         NodePublisher::Parts{
             .api = faulty,
             .clock = clock,
@@ -76,6 +77,7 @@ class NodePublisherTest : public ::testing::Test {
   }
   void install(const std::vector<model::Card>& installed) {
     auto now = std::make_shared<CardsNow>();
+    now->answers = true;
     for (const model::Card& one : installed) now->inventory.cards.emplace_back().card = one;
     with_lock([&] { cards = now; });
   }
@@ -331,6 +333,97 @@ TEST_F(NodePublisherTest, SaysHowFarResizesHaveComeAsLongAsThereAreAny) {
   with_lock([&] { pods->resizes.clear(); });
   publisher->changed();
   EXPECT_TRUE(eventually([&] { return resizes() == std::nullopt; }));
+}
+
+class VendorLabelsTest : public NodePublisherTest {
+ protected:
+  VendorLabelsTest() { install({card("GPU-1")}); }
+
+  static LabelSettings labels(bool write = true) {
+    LabelSettings made;
+    made.write = write;
+    made.labels.of_vendors_program = "nvidia.com/gfd.timestamp";
+    made.labels.covers = [](std::string_view name) { return name.starts_with("nvidia.com/gpu."); };
+    made.labels.of = [](const Inventory& inventory, std::string_view) {
+      return NodeLabels{{"nvidia.com/gpu.count", std::to_string(inventory.cards.size())},
+                        {"nvidia.com/gpu.family", "ampere"}};
+    };
+    return made;
+  }
+  void start_with_labels(bool write = true) {
+    start({}, labels(write));
+    ASSERT_TRUE(eventually([&] { return publisher->settled(); }));
+  }
+  bool has(const NodeLabels& expected) {
+    return eventually([&] { return node().labels == expected; });
+  }
+
+  const NodeLabels ours{{"nvidia.com/gpu.count", "1"}, {"nvidia.com/gpu.family", "ampere"}};
+};
+
+TEST_F(VendorLabelsTest, AreWrittenAndFollowTheCards) {
+  start_with_labels();
+  EXPECT_EQ(node().labels, ours);
+  EXPECT_EQ(patches(), 3U);
+  install({card("GPU-1"), card("GPU-2")});
+  publisher->changed();
+  EXPECT_TRUE(has({{"nvidia.com/gpu.count", "2"}, {"nvidia.com/gpu.family", "ampere"}}));
+}
+
+TEST_F(VendorLabelsTest, GoWhenTheVendorsProgramComesAndComeWhenItGoes) {
+  start_with_labels();
+  // Node Feature Discovery writes all labels and its list at once.
+  patch("", R"({"metadata":{"labels":{"nvidia.com/gfd.timestamp":"1","nvidia.com/gpu.count":"1"},)"
+            R"("annotations":{"nfd.node.kubernetes.io/feature-labels":)"
+            R"("nvidia.com/gfd.timestamp,nvidia.com/gpu.count"}}})");
+  EXPECT_TRUE(has({{"nvidia.com/gfd.timestamp", "1"}, {"nvidia.com/gpu.count", "1"}}));
+  EXPECT_TRUE(eventually([&] { return node().written_labels == std::nullopt; }));
+  patch("",
+        R"({"metadata":{"labels":{"nvidia.com/gfd.timestamp":null,"nvidia.com/gpu.count":null},)"
+        R"("annotations":{"nfd.node.kubernetes.io/feature-labels":null}}})");
+  EXPECT_TRUE(has(ours));
+}
+
+TEST_F(VendorLabelsTest, AnAgentWithoutTheFlagRemovesThoseOfTheLastOne) {
+  patch("", R"({"metadata":{"labels":{"nvidia.com/gpu.family":"mine"}}})");
+  start_with_labels();
+  EXPECT_TRUE(has({{"nvidia.com/gpu.count", "1"}, {"nvidia.com/gpu.family", "mine"}}));
+  publisher.reset();
+  start_with_labels();
+  EXPECT_TRUE(has({{"nvidia.com/gpu.count", "1"}, {"nvidia.com/gpu.family", "mine"}}))
+      << "another agent knows them as its own";
+  publisher.reset();
+  start_with_labels(false);
+  EXPECT_TRUE(has({{"nvidia.com/gpu.family", "mine"}}));
+}
+
+TEST_F(VendorLabelsTest, AWriterInBetweenKeepsItsLabel) {
+  start_settled();
+  publisher.reset();
+  faulty.will(kAnyPatch, Fault::Kind::kHold);
+  start({}, labels());
+  faulty.await_held(1);
+  patch("", R"({"metadata":{"labels":{"nvidia.com/gpu.count":"8"}}})");
+  faulty.release_held();
+  EXPECT_TRUE(has({{"nvidia.com/gpu.count", "8"}, {"nvidia.com/gpu.family", "ampere"}}));
+  EXPECT_GE(publisher->counts().failures, 1U) << "a conflict; a second one before it hears of it";
+}
+
+TEST_F(VendorLabelsTest, ThatAreRefusedDoNotHoldUpCards) {
+  start_settled();
+  publisher.reset();
+  faulty.will_answer(kAnyPatch, 422);
+  start({}, labels());
+  ASSERT_TRUE(eventually([&] { return with_lock([&] { return notes.size(); }) == 1; }));
+  EXPECT_EQ(with_lock([&] { return notes.at(0).reason; }), "GpuLabelsRefused");
+  install({card("GPU-1"), card("GPU-2")});
+  publisher->changed();
+  ASSERT_TRUE(eventually([&] { return publisher->settled() && published(*cards); }));
+  EXPECT_TRUE(node().labels.empty());
+  EXPECT_TRUE(with_lock([&] { return waits; }).empty());
+  clock.advance(std::chrono::minutes(10));
+  publisher->changed();
+  EXPECT_TRUE(has({{"nvidia.com/gpu.count", "2"}, {"nvidia.com/gpu.family", "ampere"}}));
 }
 
 TEST_F(NodePublisherTest, StopsWhileItWaits) {

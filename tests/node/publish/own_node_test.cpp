@@ -15,7 +15,8 @@ using std::chrono::seconds;
 
 TEST(OwnNodeTest, ReadsWhatTheRecordIsMadeOf) {
   const auto node = decode_own_node(
-      R"({"metadata":{"name":"gpu-1","uid":"u-1","resourceVersion":"42","labels":{"a":"b","nvidia.com/device-plugin.config":"quarter",)"
+      R"({"metadata":{"name":"gpu-1","uid":"u-1","resourceVersion":"42","labels":{"a":"b",)"
+      R"("nvidia.com/device-plugin.config":"quarter","tangram.dev/agent.config":"wide",)"
       R"("tangram.dev/gpu":"true","tangram.dev/gpu-model":"A100"},"annotations":{"x":"y",)"
       R"("tangram.dev/cards":"{}","tangram.dev/resizes":"{1}","tangram.dev/cordon":"GPU-1"}},"spec":{"podCIDR":"10.0.0.0/24"},)"
       R"("status":{"capacity":{"cpu":"8","tangram.dev/gpu-milli":"4k","tangram.dev/gpu-mem-mib":)"
@@ -32,6 +33,8 @@ TEST(OwnNodeTest, ReadsWhatTheRecordIsMadeOf) {
   EXPECT_EQ(node->gpu_label, "true");
   EXPECT_EQ(node->model_label, "A100");
   EXPECT_EQ(node->sharing_choice, "quarter");
+  EXPECT_EQ(node->pool, "wide");
+  EXPECT_EQ(node->labels, (NodeLabels{{"a", "b"}}));
   EXPECT_EQ(node->milli, KubeQuantity::parse("4000").value());
   EXPECT_EQ(node->memory, KubeQuantity::parse("81920").value());
   EXPECT_EQ(node->foreign, std::set<std::string>{"nvidia.com/mig-1g.10gb"});
@@ -44,6 +47,19 @@ TEST(OwnNodeTest, BareNodeHasNothingOfOurs) {
   ASSERT_TRUE(node.has_value()) << node.error().message;
   EXPECT_FALSE(node->cards || node->gpu_label || node->model_label || node->milli || node->memory);
   EXPECT_TRUE(node->foreign.empty());
+}
+
+TEST(OwnNodeTest, ReadsOthersLabelsAndWhoWroteThem) {
+  const auto node = decode_own_node(
+      R"({"metadata":{"name":"gpu-1","uid":"u-1","labels":{"nvidia.com/gpu.count":"2","zone":"z1",)"
+      R"("tangram.dev/gpu":"true"},"annotations":{"tangram.dev/written-labels":"a=b","x":{"y":[]},)"
+      R"("nfd.node.kubernetes.io/feature-labels":"cpu-x,nvidia.com/gpu.count",)"
+      R"("net.nfd.node.kubernetes.io/feature-labels":"nvidia.com/gpu.mode"}}})");
+  ASSERT_TRUE(node.has_value()) << node.error().message;
+  EXPECT_EQ(node->labels, (NodeLabels{{"nvidia.com/gpu.count", "2"}, {"zone", "z1"}}));
+  EXPECT_EQ(node->written_labels, "a=b");
+  EXPECT_EQ(node->discovered, (std::set<std::string, std::less<>>{"cpu-x", "nvidia.com/gpu.count",
+                                                                  "nvidia.com/gpu.mode"}));
 }
 
 TEST(OwnNodeTest, PassesOverManagedFields) {

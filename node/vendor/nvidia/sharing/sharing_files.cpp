@@ -43,7 +43,8 @@ struct Rule {
 
   std::vector<std::string> apply(std::string_view choice, std::vector<model::Card>& cards) const {
     std::vector<std::string> problems;
-    const SharingFile& file = chosen(choice, problems);
+    auto [file, problem] = chosen_file(files, default_name, choice);
+    if (!problem.empty()) problems.push_back(std::move(problem));
     for (const std::string& what : file.ignored) {
       problems.push_back("the sharing configuration ignores " + what);
     }
@@ -61,21 +62,6 @@ struct Rule {
       }
     }
     return problems;
-  }
-
- private:
-  [[nodiscard]] const SharingFile& chosen(std::string_view choice,
-                                          std::vector<std::string>& problems) const {
-    const SharingFile& otherwise = *files.find(default_name)->second;
-    if (choice.empty()) return otherwise;
-    const auto file = files.find(choice);
-    if (file != files.end() && file->second) return *file->second;
-    problems.push_back("label nvidia.com/device-plugin.config names " + quote(choice) +
-                       (file == files.end()
-                            ? ", which is no sharing configuration; there are " + names_of(files)
-                            : ", which has a mistake: " + file->second.error().message) +
-                       ". " + quote(default_name) + " applies");
-    return otherwise;
   }
 };
 
@@ -103,6 +89,19 @@ Result<std::string> default_file(const SharingFiles& files, const std::string& g
                 "sharing configuration " + quote(*name) + ": " + file.error().message);
   }
   return name;
+}
+
+ChosenFile chosen_file(const SharingFiles& files, const std::string& default_name,
+                       std::string_view choice) {
+  const SharingFile& otherwise = *files.find(default_name)->second;
+  if (choice.empty()) return {otherwise, ""};
+  const auto file = files.find(choice);
+  if (file != files.end() && file->second) return {*file->second, ""};
+  return {otherwise, "label nvidia.com/device-plugin.config names " + quote(choice) +
+                         (file == files.end()
+                              ? ", which is no sharing configuration; there are " + names_of(files)
+                              : ", which has a mistake: " + file->second.error().message) +
+                         ". " + quote(default_name) + " applies"};
 }
 
 CardSharing sharing_by(SharingFiles files, std::string default_name) {

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace tangram::node::nvidia {
 
@@ -21,6 +22,16 @@ Result<SharingFiles> read_sharing_files(const std::string& folder);
 /// only one. As in NVIDIA's chart.
 /// @returns kInvalidArgument if there is none, or it has a mistake
 Result<std::string> default_file(const SharingFiles& files, const std::string& given);
+
+/// The file that a node goes by.
+struct ChosenFile {
+  const SharingFile& file;
+  std::string problem;  ///< why the default applies although the node has a label; "" = none
+};
+/// @param default_name  of default_file()
+/// @param choice        the Node's label; "" = none
+[[nodiscard]] ChosenFile chosen_file(const SharingFiles& files, const std::string& default_name,
+                                     std::string_view choice);
 
 /// The rule of these files. Where a label names no file, or one with a mistake, the default
 /// applies, and that is reported.

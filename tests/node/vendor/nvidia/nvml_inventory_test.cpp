@@ -80,6 +80,36 @@ TEST(NvmlInventoryTest, ListsMigInstancesInPlaceOfTheirCard) {
   EXPECT_EQ(found.cards[2].index, 1);
 }
 
+TEST(NvmlInventoryTest, DescribesPhysicalCardsInEitherMode) {
+  const Inventory found = inventory_of(R"({"cards":[
+    {"uuid":"GPU-a","model":"NVIDIA A100-SXM4-80GB","memMiB":81920,"reservedMiB":619,
+     "pci":"0000:17:00.0","computeCapability":"8.0","mig":true,"instances":[
+       {"uuid":"MIG-1","profile":"1c.2g.20gb","memMiB":19968,"gi":3,"ci":1}]},
+    {"uuid":"GPU-b","model":"Tesla T4","memMiB":15360,"computeCapability":"7.5"}]})");
+  EXPECT_EQ(
+      found.physical,
+      (std::vector<PhysicalCard>{
+          {.product = "NVIDIA A100-SXM4-80GB",
+           .pci_bus = "0000:17:00.0",
+           .memory = 81'920_mib,
+           .compute_capability = "8.0",
+           .mig_capable = true,
+           .mig_enabled = true,
+           .instances = {{.profile = "1c.2g.20gb",
+                          .size = {.memory = 19'968_mib, .gpu_slices = 2, .compute_slices = 1}}}},
+          {.product = "Tesla T4",
+           .pci_bus = found.physical.at(1).pci_bus,
+           .memory = 15'360_mib,
+           .compute_capability = "7.5",
+           .mig_capable = true}}));
+  const Inventory old = inventory_of(
+      R"({"lacks":["nvmlDeviceGetMigMode"],"cards":[{"uuid":"GPU-a","memMiB":40960}]})");
+  EXPECT_FALSE(old.physical.at(0).mig_capable);
+  const Inventory empty = inventory_of(R"({"cards":[{"uuid":"GPU-a","memMiB":40960,"mig":true}]})");
+  ASSERT_EQ(empty.physical.size(), 1U) << "though it offers nothing";
+  EXPECT_TRUE(empty.physical.at(0).mig_enabled);
+}
+
 TEST(NvmlInventoryTest, WorksOutTheProfileWhereTheNameLacksIt) {
   const Inventory found = inventory_of(R"({"cards":[
     {"uuid":"GPU-a","model":"NVIDIA A100-SXM4-40GB","memMiB":40960,"mig":true,"instances":[

@@ -10,6 +10,7 @@
 #include "cli/doctor/doctor.hpp"
 #include "cli/document.hpp"
 #include "cli/explain.hpp"
+#include "cli/fill/fill.hpp"
 #include "cli/format.hpp"
 #include "cli/manifests.hpp"
 #include "cli/pages.hpp"
@@ -109,6 +110,7 @@ Result<CommandResult> Commands::run() {
       {"explain", &Commands::explain},
       {"fit", &Commands::fit},
       {"whatif", &Commands::whatif},
+      {"fill", &Commands::fill},
       {"resize", &Commands::resize},
       {"cordon-card", &Commands::cordon},
       {"uncordon-card", &Commands::cordon},
@@ -284,6 +286,41 @@ Result<CommandResult> Commands::whatif() {
   }
   drawn = with_note(std::move(drawn), assumed_of(found), screen_);
   return CommandResult{with_assumptions(std::move(drawn), settings, screen_), exit};
+}
+
+Result<extender::AdmissionSettings> Commands::webhook_settings(std::string& notes) {
+  if (options_.offline) return extender::admission_settings(config::Config{});
+  const auto server = api();
+  if (!server) return server.error();
+  const ClusterSettings settings = read_cluster_settings(**server, options_.system_namespace);
+  if (!settings.assumed.empty()) {
+    notes += "note: the defaults of the webhook are assumed: " + settings.problem + "\n";
+  }
+  return extender::admission_settings(settings.config.value_or(config::Config{}));
+}
+
+Result<CommandResult> Commands::fill() {
+  CommandResult result;
+  result.is_document = true;
+  const auto settings = webhook_settings(result.notes);
+  if (!settings) return settings.error();
+  Filled filled;
+  for (const std::string& file : options_.files) {
+    const auto text = read_manifest_text(file);
+    if (!text) return text.error();
+    if (auto done = cli::fill(file, *text, *settings, filled); !done) return done.error();
+  }
+  for (const std::string& note : filled.notes) result.notes += "note: " + one_line(note) + "\n";
+  for (const std::string& refusal : filled.refusals) result.notes += one_line(refusal) + "\n";
+  if (!filled.refusals.empty()) result.exit = kNo;
+  result.text = filled_yaml(filled);
+  if (options_.output != Output::kJson || filled.documents.empty()) return result;
+  const auto json = filled_json(filled);
+  if (!json) return json.error();
+  auto text = indented(*json);
+  if (!text) return text.error();
+  result.text = std::move(*text);
+  return result;
 }
 
 Result<CommandResult> Commands::cordon() {

@@ -8,6 +8,7 @@
 #include "cli/options.hpp"
 #include "cli/pages.hpp"
 #include "cli/screen.hpp"
+#include "extender/admission/settings.hpp"
 #include "kube/api.hpp"
 
 #include <memory>
@@ -20,6 +21,9 @@ namespace tangram::cli {
 struct CommandResult {
   std::string text;
   int exit = kDone;
+  /// The text is the user's own: a file or pipe gets it unchanged, with the controls in it.
+  bool is_document = false;
+  std::string notes = {};  ///< for standard error
 };
 
 /// Runs a command, once or repeatedly. Threads: one at a time.
@@ -38,6 +42,7 @@ class Commands {
   Result<CommandResult> explain();
   Result<CommandResult> fit();
   Result<CommandResult> whatif();
+  Result<CommandResult> fill();
   Result<CommandResult> cordon();
   Result<CommandResult> resize();
   Result<CommandResult> doctor();
@@ -55,6 +60,9 @@ class Commands {
   /// @param settings  set unless an extender is asked
   Result<std::string> explain_text(const PodAt& pod, ClusterSettings& settings);
   [[nodiscard]] std::optional<ResizeProgress> explained_resize(const PodAt& pod);
+  /// As the extender's, or the defaults with --offline.
+  /// @param notes  gets what is assumed of them
+  Result<extender::AdmissionSettings> webhook_settings(std::string& notes);
   /// Nothing without --extender.
   Result<std::optional<ExtenderAt>> running_extender();
   /// As the extender sees it, by its own settings.

@@ -133,6 +133,26 @@ void add_whatif(CLI::App& parser, Options& options) {
       ->required();
 }
 
+void add_fill(CLI::App& parser, Options& options) {
+  CLI::App* const fill = add_command(
+      parser, "fill",
+      "Print manifests with what Tangram's webhook will write into their pods: slots and aggregate "
+      "resources. For what counts pod templates before there are pods, as Kueue does. Reads the "
+      "extender's settings, and writes nothing to the cluster. Exit code 3: the webhook would "
+      "refuse a pod, and its document is left out",
+      "  kubectl tangram fill -f job.yaml | kubectl apply -f -\n"
+      "  helm template . | kubectl tangram fill -f - >filled.yaml\n"
+      "  kubectl tangram fill --offline -f a.yaml -f b.yaml    without a cluster\n"
+      "Kinds: Pod, Job, CronJob, Deployment, StatefulSet, DaemonSet, ReplicaSet, JobSet, "
+      "RayCluster, "
+      "RayJob, RayService, MPIJob, PyTorchJob, TFJob, LeaderWorkerSet. Others are printed as they "
+      "are.\n");
+  add(*fill, "-f,--filename", options.files, "FILE", "YAML or JSON; - = standard input")
+      ->required();
+  fill->add_flag("--offline", options.offline,
+                 "Assume the extender's default settings instead of reading them in the cluster");
+}
+
 void add_cordons(CLI::App& parser, Options& options) {
   constexpr const char* kUuid =
       "The card's UUID, as `top -o wide` shows it; NODE/UUID where several nodes list it";
@@ -223,7 +243,8 @@ std::string first_contradiction(const Options& options) {
     return "--namespace and --all-namespaces contradict each other; give one of them";
   }
   if (options.watch && (options.command == "cordon-card" || options.command == "uncordon-card" ||
-                        options.command == "resize" || options.command == "completion")) {
+                        options.command == "resize" || options.command == "completion" ||
+                        options.command == "fill")) {
     return "--watch does not go with a command that shows nothing; leave it out";
   }
   if (options.command == "resize" && options.resize.amounts.empty()) {
@@ -270,6 +291,7 @@ std::unique_ptr<CLI::App> make_parser(Options& options) {
   add_views(*parser, options);
   add_fit(*parser, options);
   add_whatif(*parser, options);
+  add_fill(*parser, options);
   add_resize(*parser, options);
   add_cordons(*parser, options);
   add_others(*parser, options);

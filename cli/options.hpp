@@ -36,10 +36,12 @@ struct Options {
   std::vector<std::string> nodes;  ///< top
   std::string pod;                 ///< explain, resize; "NAME", or "NAMESPACE/NAME"
   FitRequest fit;
-  std::string file;    ///< whatif; "-" = standard input
-  std::string card;    ///< cordon-card, uncordon-card
-  std::string reason;  ///< cordon-card
-  std::string shell;   ///< completion
+  std::string file;                ///< whatif; "-" = standard input
+  std::vector<std::string> files;  ///< fill; the same
+  bool offline = false;            ///< fill: with the default settings
+  std::string card;                ///< cordon-card, uncordon-card
+  std::string reason;              ///< cordon-card
+  std::string shell;               ///< completion
 
   ResizeOrder resize;  ///< without the pod
   bool wait = false;   ///< resize

@@ -106,6 +106,42 @@ TEST_F(ProgramTest, TriesManifestsOut) {
   EXPECT_NE(missing.err.find("none.yaml"), std::string::npos);
 }
 
+TEST_F(ProgramTest, FillsManifestsByTheExtendersSettings) {
+  const std::string head =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {tangram.dev/gpu-fraction: ";
+  const std::string rest = "}}\nspec: {containers: [{name: main}]}\n";
+  const std::string config = "# a\ttab\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n";
+  write("good.yaml", head + "'0.5'" + rest + "---\n" + config);
+  rig_.install("admission: {scheduler_name: tangram}\n");
+  const Ended good = run("fill -f " + file("good.yaml"));
+  EXPECT_EQ(good.exit, 0) << good.err;
+  EXPECT_NE(good.out.find("schedulerName: tangram\n"), std::string::npos) << good.out;
+  EXPECT_NE(good.out.find("---\n" + config), std::string::npos) << good.out;
+  EXPECT_EQ(good.err, "note: " + file("good.yaml") +
+                          ": left as they are, since their kinds are not known to have pod "
+                          "templates: ConfigMap c\n");
+  write("bad.yaml", head + "'5'" + rest);
+  const Ended bad = run("fill -f " + file("bad.yaml") + " -f " + file("good.yaml"));
+  EXPECT_EQ(bad.exit, 3);
+  EXPECT_NE(bad.err.find(file("bad.yaml") + ": document 1 (Pod p): pod p: "), std::string::npos);
+  EXPECT_EQ(bad.out, good.out);
+  const Ended none = run("fill -o json -f " + file("bad.yaml"));
+  EXPECT_EQ(none.out, "");
+  const Ended offline = run("fill --offline -o json -f " + file("good.yaml"), "KUBECONFIG=/none");
+  EXPECT_EQ(offline.exit, 0) << offline.err;
+  EXPECT_EQ(offline.out.find("schedulerName"), std::string::npos);
+  EXPECT_EQ(testing::json_at(offline.out, "kind"), "List");
+}
+
+TEST_F(ProgramTest, SaysThatTheWebhooksDefaultsAreAssumed) {
+  write("none.yaml", "");
+  const Ended filled = run("fill -f " + file("none.yaml"));
+  EXPECT_EQ(filled.exit, 0);
+  EXPECT_EQ(filled.err,
+            "note: the defaults of the webhook are assumed: there is no ConfigMap "
+            "tangram-system/tangram-extender\n");
+}
+
 TEST_F(ProgramTest, CordonsACardOverTheWire) {
   const Ended cordoned = run("cordon-card GPU-a1 --reason 'its fan is loud'");
   EXPECT_EQ(cordoned.exit, 0) << cordoned.err;

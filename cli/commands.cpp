@@ -1,6 +1,5 @@
 #include "cli/commands.hpp"
 
-#include "base/file.hpp"
 #include "base/json.hpp"
 #include "base/one_line.hpp"
 #include "cli/cluster.hpp"
@@ -10,7 +9,6 @@
 #include "cli/doctor/doctor.hpp"
 #include "cli/document.hpp"
 #include "cli/explain.hpp"
-#include "cli/fill/fill.hpp"
 #include "cli/format.hpp"
 #include "cli/manifests.hpp"
 #include "cli/pages.hpp"
@@ -20,7 +18,6 @@
 #include "drawing/cluster_view.hpp"
 
 #include <iostream>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -31,19 +28,6 @@ namespace tangram::cli {
 namespace {
 
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
-
-bool for_programs(Output output) { return output == Output::kJson || output == Output::kYaml; }
-
-Result<CommandResult> document(Output output, std::string json, int exit = kDone) {
-  auto text = output == Output::kYaml ? to_yaml(std::move(json)) : indented(json);
-  if (!text) return text.error();
-  return CommandResult{std::move(*text), exit};
-}
-
-Result<std::string> read_manifest_text(const std::string& file) {
-  if (file != "-") return read_file(file);
-  return std::string(std::istreambuf_iterator<char>(std::cin), {});
-}
 
 /// Adds the sentence, if there is one.
 std::string with_note(std::string text, const std::string& sentence, const Screen& screen) {
@@ -111,6 +95,7 @@ Result<CommandResult> Commands::run() {
       {"fit", &Commands::fit},
       {"whatif", &Commands::whatif},
       {"fill", &Commands::fill},
+      {"autoscaler", &Commands::autoscaler},
       {"resize", &Commands::resize},
       {"cordon-card", &Commands::cordon},
       {"uncordon-card", &Commands::cordon},
@@ -264,7 +249,7 @@ Result<CommandResult> Commands::fit() {
 }
 
 Result<CommandResult> Commands::whatif() {
-  const auto text = read_manifest_text(options_.file);
+  const auto text = read_manifest_file(options_.file);
   if (!text) return text.error();
   const auto ns = namespace_of_pods();
   if (!ns) return ns.error();
@@ -286,41 +271,6 @@ Result<CommandResult> Commands::whatif() {
   }
   drawn = with_note(std::move(drawn), assumed_of(found), screen_);
   return CommandResult{with_assumptions(std::move(drawn), settings, screen_), exit};
-}
-
-Result<extender::AdmissionSettings> Commands::webhook_settings(std::string& notes) {
-  if (options_.offline) return extender::admission_settings(config::Config{});
-  const auto server = api();
-  if (!server) return server.error();
-  const ClusterSettings settings = read_cluster_settings(**server, options_.system_namespace);
-  if (!settings.assumed.empty()) {
-    notes += "note: the defaults of the webhook are assumed: " + settings.problem + "\n";
-  }
-  return extender::admission_settings(settings.config.value_or(config::Config{}));
-}
-
-Result<CommandResult> Commands::fill() {
-  CommandResult result;
-  result.is_document = true;
-  const auto settings = webhook_settings(result.notes);
-  if (!settings) return settings.error();
-  Filled filled;
-  for (const std::string& file : options_.files) {
-    const auto text = read_manifest_text(file);
-    if (!text) return text.error();
-    if (auto done = cli::fill(file, *text, *settings, filled); !done) return done.error();
-  }
-  for (const std::string& note : filled.notes) result.notes += "note: " + one_line(note) + "\n";
-  for (const std::string& refusal : filled.refusals) result.notes += one_line(refusal) + "\n";
-  if (!filled.refusals.empty()) result.exit = kNo;
-  result.text = filled_yaml(filled);
-  if (options_.output != Output::kJson || filled.documents.empty()) return result;
-  const auto json = filled_json(filled);
-  if (!json) return json.error();
-  auto text = indented(*json);
-  if (!text) return text.error();
-  result.text = std::move(*text);
-  return result;
 }
 
 Result<CommandResult> Commands::cordon() {

@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "cli/cluster.hpp"
 #include "cli/cluster_settings.hpp"
+#include "cli/command_result.hpp"
 #include "cli/options.hpp"
 #include "cli/pages.hpp"
 #include "cli/screen.hpp"
@@ -16,15 +17,6 @@
 #include <string>
 
 namespace tangram::cli {
-
-/// What a command prints, and its exit code.
-struct CommandResult {
-  std::string text;
-  int exit = kDone;
-  /// The text is the user's own: a file or pipe gets it unchanged, with the controls in it.
-  bool is_document = false;
-  std::string notes = {};  ///< for standard error
-};
 
 /// Runs a command, once or repeatedly. Threads: one at a time.
 class Commands {
@@ -43,6 +35,7 @@ class Commands {
   Result<CommandResult> fit();
   Result<CommandResult> whatif();
   Result<CommandResult> fill();
+  Result<CommandResult> autoscaler();
   Result<CommandResult> cordon();
   Result<CommandResult> resize();
   Result<CommandResult> doctor();

@@ -1,5 +1,6 @@
 #include "cli/options.hpp"
 
+#include "cli/options_parts.hpp"
 #include "model/annotations.hpp"
 #include "model/isolation.hpp"
 #include "model/resize_keys.hpp"
@@ -19,20 +20,6 @@ namespace {
 Output output_of(const std::string& name) {
   if (name == "json") return Output::kJson;
   return name == "yaml" ? Output::kYaml : Output::kWide;
-}
-
-/// A subcommand with examples under its help.
-CLI::App* add_command(CLI::App& parser, const std::string& name, const std::string& what,
-                      const std::string& examples) {
-  CLI::App* const added = parser.add_subcommand(name, what);
-  added->footer("Examples:\n" + examples + "\nOptions of all commands: kubectl tangram --help");
-  return added;
-}
-
-template <class Value>
-CLI::Option* add(CLI::App& parser, const std::string& names, Value& into, const std::string& type,
-                 const std::string& help) {
-  return parser.add_option(names, into, help)->type_name(type);
 }
 
 void add_connection(CLI::App& parser, Options& options) {
@@ -120,37 +107,6 @@ void add_fit(CLI::App& parser, Options& options) {
   add(*fit, "--memory", options.fit.memory, "QUANTITY", "The pod's memory request: 16Gi");
   add(*fit, "--count", options.fit.count, "NUMBER", "Check whether this many fit, and show where")
       ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}));
-}
-
-void add_whatif(CLI::App& parser, Options& options) {
-  CLI::App* const whatif = add_command(parser, "whatif",
-                                       "Show where the pods of a file would go, each after those "
-                                       "before it. Writes nothing. Exit code 3: a pod would wait",
-                                       "  kubectl tangram whatif -f pods.yaml\n"
-                                       "  helm template . | kubectl tangram whatif -f -\n");
-  add(*whatif, "-f,--filename", options.file, "FILE",
-      "Pods, Deployments, ReplicaSets, StatefulSets, Jobs; - = standard input")
-      ->required();
-}
-
-void add_fill(CLI::App& parser, Options& options) {
-  CLI::App* const fill = add_command(
-      parser, "fill",
-      "Print manifests with what Tangram's webhook will write into their pods: slots and aggregate "
-      "resources. For what counts pod templates before there are pods, as Kueue does. Reads the "
-      "extender's settings, and writes nothing to the cluster. Exit code 3: the webhook would "
-      "refuse a pod, and its document is left out",
-      "  kubectl tangram fill -f job.yaml | kubectl apply -f -\n"
-      "  helm template . | kubectl tangram fill -f - >filled.yaml\n"
-      "  kubectl tangram fill --offline -f a.yaml -f b.yaml    without a cluster\n"
-      "Kinds: Pod, Job, CronJob, Deployment, StatefulSet, DaemonSet, ReplicaSet, JobSet, "
-      "RayCluster, "
-      "RayJob, RayService, MPIJob, PyTorchJob, TFJob, LeaderWorkerSet. Others are printed as they "
-      "are.\n");
-  add(*fill, "-f,--filename", options.files, "FILE", "YAML or JSON; - = standard input")
-      ->required();
-  fill->add_flag("--offline", options.offline,
-                 "Assume the extender's default settings instead of reading them in the cluster");
 }
 
 void add_cordons(CLI::App& parser, Options& options) {
@@ -244,7 +200,7 @@ std::string first_contradiction(const Options& options) {
   }
   if (options.watch && (options.command == "cordon-card" || options.command == "uncordon-card" ||
                         options.command == "resize" || options.command == "completion" ||
-                        options.command == "fill")) {
+                        options.command == "fill" || options.command == "autoscaler")) {
     return "--watch does not go with a command that shows nothing; leave it out";
   }
   if (options.command == "resize" && options.resize.amounts.empty()) {
@@ -290,8 +246,7 @@ std::unique_ptr<CLI::App> make_parser(Options& options) {
   add_output(*parser, options);
   add_views(*parser, options);
   add_fit(*parser, options);
-  add_whatif(*parser, options);
-  add_fill(*parser, options);
+  add_manifest_commands(*parser, options);
   add_resize(*parser, options);
   add_cordons(*parser, options);
   add_others(*parser, options);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/autoscaler.hpp"
 #include "cli/cluster_settings.hpp"
 #include "cli/connection.hpp"
 #include "cli/fit.hpp"
@@ -39,6 +40,8 @@ struct Options {
   std::string file;                ///< whatif; "-" = standard input
   std::vector<std::string> files;  ///< fill; the same
   bool offline = false;            ///< fill: with the default settings
+  std::string autoscaler;          ///< autoscaler: for whom
+  NodeGroup group;                 ///< autoscaler
   std::string card;                ///< cordon-card, uncordon-card
   std::string reason;              ///< cordon-card
   std::string shell;               ///< completion

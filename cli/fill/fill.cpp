@@ -4,6 +4,7 @@
 #include "cli/fill/pod_templates.hpp"
 #include "cli/fill/yaml_tree.hpp"
 #include "cli/format.hpp"
+#include "cli/manifests.hpp"
 #include "extender/admission/limits.hpp"
 #include "extender/admission/mutate.hpp"
 #include "extender/admission/pod_request.hpp"
@@ -196,14 +197,9 @@ std::string filled_yaml(const Filled& filled) {
 Result<std::string> filled_json(const Filled& filled) {
   auto objects = kube::yaml_to_json(filled_yaml(filled), kube::YamlMaps::kAsWritten);
   if (!objects) return objects.error();
-  if (objects->size() == 1) return std::move(objects->front().json);
-  std::string list;
-  json::Writer out(list);
-  out.begin_object().member("apiVersion", "v1").member("kind", "List");
-  out.key("items").begin_array();
-  for (const kube::YamlObject& object : *objects) out.raw(object.json);
-  out.end_array().end_object();
-  return list;
+  std::vector<std::string> texts;
+  for (kube::YamlObject& object : *objects) texts.push_back(std::move(object.json));
+  return list_of(texts);
 }
 
 }  // namespace tangram::cli

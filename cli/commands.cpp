@@ -13,6 +13,7 @@
 #include "cli/manifests.hpp"
 #include "cli/pages.hpp"
 #include "cli/pods.hpp"
+#include "cli/reset.hpp"
 #include "cli/top.hpp"
 #include "cli/whatif.hpp"
 #include "drawing/cluster_view.hpp"
@@ -99,6 +100,7 @@ Result<CommandResult> Commands::run() {
       {"resize", &Commands::resize},
       {"cordon-card", &Commands::cordon},
       {"uncordon-card", &Commands::cordon},
+      {"reset-card", &Commands::reset},
       {"doctor", &Commands::doctor},
       {"completion", &Commands::completion}};
   return (this->*kCommands.at(options_.command))();
@@ -323,6 +325,28 @@ Result<CommandResult> Commands::resize() {
                    {std::chrono::seconds(options_.timeout_s), clock_, sleep_until_stopped});
   if (!progress) return progress.error();
   return resize_result(options_.output, pod->ns + "/" + pod->name, *requested, *progress);
+}
+
+Result<CommandResult> Commands::reset() {
+  const auto server = api();
+  if (!server) return server.error();
+  const auto order = prepare_reset(**server, options_.card);
+  if (!order) return order.error();
+  ClusterSettings settings;
+  const auto progress = await_reset(
+      [&]() -> Result<ResetProgress> {
+        const auto read = cluster(settings);
+        if (!read) return read.error();
+        return read_reset_progress(**read, *order);
+      },
+      {std::chrono::seconds(options_.wait ? options_.timeout_s : 0), clock_, sleep_until_stopped});
+  if (!progress) return progress.error();
+  const int exit = progress->ready() ? kDone : kNo;
+  if (for_programs(options_.output)) {
+    return document(options_.output, reset_json(*order, *progress, options_.system_namespace),
+                    exit);
+  }
+  return CommandResult{draw_reset(screen_, *order, *progress, options_.system_namespace), exit};
 }
 
 Result<CommandResult> Commands::doctor() {

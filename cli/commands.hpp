@@ -38,6 +38,7 @@ class Commands {
   Result<CommandResult> autoscaler();
   Result<CommandResult> cordon();
   Result<CommandResult> resize();
+  Result<CommandResult> reset();
   Result<CommandResult> doctor();
   Result<CommandResult> completion();
 

@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <sstream>
@@ -109,6 +110,17 @@ void add_fit(CLI::App& parser, Options& options) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}));
 }
 
+CLI::Option* add_wait(CLI::App& command, Options& options, const std::string& help) {
+  CLI::Option* const wait = command.add_flag("--wait", options.wait, help);
+  const std::map<std::string, int> units{{"s", 1}, {"m", 60}, {"h", 3600}};
+  add(command, "--timeout", options.timeout_s, "TIME",
+      "With --wait, at most so long: 60s, 5m; default: 60s")
+      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE, "TIME"))
+      ->check(CLI::Range(1, 86'400))
+      ->needs(wait);
+  return wait;
+}
+
 void add_cordons(CLI::App& parser, Options& options) {
   constexpr const char* kUuid =
       "The card's UUID, as `top -o wide` shows it; NODE/UUID where several nodes list it";
@@ -122,6 +134,17 @@ void add_cordons(CLI::App& parser, Options& options) {
               "  kubectl tangram uncordon-card GPU-5f2a...\n")
       ->add_option("UUID", options.card, kUuid)
       ->required();
+  CLI::App* const reset = add_command(
+      parser, "reset-card",
+      "Make a card of NVIDIA's ready to be reset, after a fault that only a reset mends: cordon it "
+      "with the cards that NVLink joins to it, list the pods in the way, and print the commands "
+      "that reset it. Resets nothing itself. Exit code 3: pods are still there",
+      "  kubectl tangram reset-card GPU-5f2a...\n"
+      "  kubectl tangram reset-card GPU-5f2a... --wait --timeout 1h\n"
+      "It evicts no pods. Before the commands are run, the card stays as it is; undo: "
+      "uncordon-card.\n");
+  reset->add_option("UUID", options.card, kUuid)->required();
+  add_wait(*reset, options, "Wait until no pod is in the way");
 }
 
 struct ResizeOption {
@@ -163,14 +186,8 @@ void add_resize(CLI::App& parser, Options& options) {
   }
   add(*resize, "--container", options.resize.container, "NAME",
       "The container; needed where several have a GPU request");
-  CLI::Option* const wait = resize->add_flag(
-      "--wait", options.wait, "Wait until the containers have it, or it is infeasible");
-  const std::map<std::string, int> units{{"s", 1}, {"m", 60}, {"h", 3600}};
-  add(*resize, "--timeout", options.timeout_s, "TIME",
-      "With --wait, at most so long: 60s, 5m; default: 60s")
-      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE, "TIME"))
-      ->check(CLI::Range(1, 86'400))
-      ->needs(wait);
+  CLI::Option* const wait =
+      add_wait(*resize, options, "Wait until the containers have it, or it is infeasible");
   CLI::Option* const dry_run =
       resize->add_flag("--dry-run", options.resize.dry_run,
                        "Let the API server check the request, and store nothing");
@@ -194,13 +211,15 @@ void add_others(CLI::App& parser, Options& options) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
 }
 
+/// Commands that have nothing to show again.
+constexpr std::array<std::string_view, 7> kShowNothing{
+    "cordon-card", "uncordon-card", "reset-card", "resize", "completion", "fill", "autoscaler"};
+
 std::string first_contradiction(const Options& options) {
   if (!options.ns.empty() && options.all_namespaces) {
     return "--namespace and --all-namespaces contradict each other; give one of them";
   }
-  if (options.watch && (options.command == "cordon-card" || options.command == "uncordon-card" ||
-                        options.command == "resize" || options.command == "completion" ||
-                        options.command == "fill" || options.command == "autoscaler")) {
+  if (options.watch && std::ranges::find(kShowNothing, options.command) != kShowNothing.end()) {
     return "--watch does not go with a command that shows nothing; leave it out";
   }
   if (options.command == "resize" && options.resize.amounts.empty()) {
@@ -228,7 +247,7 @@ std::vector<std::string> request_values(std::string_view key) {
 std::unique_ptr<CLI::App> make_parser(Options& options) {
   auto parser = std::make_unique<CLI::App>(
       "Shows how Tangram shares GPU cards between pods, and why a pod is pending. Reads nodes and\n"
-      "pods with your kubeconfig. Only resize, cordon-card and uncordon-card write.");
+      "pods with your kubeconfig. Only resize, cordon-card, uncordon-card and reset-card write.");
   parser->name("kubectl tangram");
   parser->fallthrough();
   parser->require_subcommand(1);

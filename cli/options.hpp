@@ -42,12 +42,12 @@ struct Options {
   bool offline = false;            ///< fill: with the default settings
   std::string autoscaler;          ///< autoscaler: for whom
   NodeGroup group;                 ///< autoscaler
-  std::string card;                ///< cordon-card, uncordon-card
+  std::string card;                ///< cordon-card, uncordon-card, reset-card
   std::string reason;              ///< cordon-card
   std::string shell;               ///< completion
 
   ResizeOrder resize;  ///< without the pod
-  bool wait = false;   ///< resize
+  bool wait = false;   ///< resize, reset-card
   int timeout_s = 60;  ///< of the wait
 };
 

@@ -11,6 +11,8 @@
 #include "node/publish/node_record.hpp"
 #include "node/publish/own_node.hpp"
 
+#include <boost/algorithm/string/case_conv.hpp>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -56,9 +58,9 @@ std::vector<std::string> pairs_of(const Texts& texts) {
   return pairs;
 }
 
-/// A name of an object: "tangram-p4d-24xlarge".
+/// A name of an object: "tangram-p4d-24xlarge", "tangram-standard-nc24ads-a100-v4".
 std::string object_name(const std::string& instance_type) {
-  std::string name = "tangram-" + instance_type;
+  std::string name = "tangram-" + boost::to_lower_copy(instance_type);
   std::ranges::replace_if(
       name, [](char c) { return (c < 'a' || c > 'z') && (c < '0' || c > '9'); }, '-');
   return name;

@@ -20,29 +20,29 @@ inline constexpr std::int64_t kSlotsPerCard = 16;
 
 /// A group of nodes, by description: the options of the command line.
 struct NodeGroup {
-  std::string from;           ///< a node of the group; the rest is then read there
-  std::string instance_type;  ///< "p4d.24xlarge"
-  std::string model;          ///< "A100-SXM4-80GB"
-  std::string memory;         ///< of one card: "81920Mi"
+  std::string from = {};           ///< a node of the group; the rest is then read there
+  std::string instance_type = {};  ///< "p4d.24xlarge"
+  std::string model = {};          ///< "A100-SXM4-80GB"
+  std::string memory = {};         ///< of one card: "81920Mi"
   std::int64_t cards = 0;
   std::int64_t slots_per_card = kSlotsPerCard;
 };
 
 /// What such a node will have.
 struct FutureNode {
-  std::string instance_type;  ///< may be empty
-  std::string model_label;
+  std::string instance_type = {};  ///< may be empty
+  std::string model_label = {};
   std::int64_t cards = 0;
   std::int64_t slots = 0;
   struct Capacity {
-    MilliGpu compute;
-    Mebibytes memory;
+    MilliGpu compute = {};
+    Mebibytes memory = {};
     friend bool operator==(const Capacity&, const Capacity&) = default;
   };
   /// Nothing = its agent publishes no aggregates.
-  std::optional<Capacity> aggregates;
-  Mebibytes smallest_card;  ///< memory of the card that has least
-  bool equal_cards = true;  ///< all have the same memory
+  std::optional<Capacity> aggregates = {};
+  Mebibytes smallest_card = {};  ///< memory of the card that has least
+  bool equal_cards = true;       ///< all have the same memory
 };
 
 /// @returns kInvalidArgument, with the option that is missing or wrong
@@ -57,10 +57,10 @@ Result<FutureNode> node_like(kube::KubeApi& api, const NodeGroup& group);
 
 /// What to apply or to set.
 struct AutoscalerText {
-  std::vector<std::string> objects;  ///< JSON; a List if several
+  std::vector<std::string> objects = {};  ///< JSON; a List if several
   /// Tags: "name=value". Instead of objects, unless these are asked for.
-  std::vector<std::string> tags;
-  std::string note;  ///< what else to do; "" = nothing
+  std::vector<std::string> tags = {};
+  std::string note = {};  ///< what else to do; "" = nothing
 };
 /// @param ns  of the headroom's pods; "" = not named
 /// @returns kInvalidArgument  the kind needs an instance type, or the aggregates

@@ -20,10 +20,10 @@ namespace tangram::cli {
 
 /// The cards that are reset together, of one node.
 struct ResetOrder {
-  std::string node;
+  std::string node = {};
   /// Physical cards, the named one first: the driver resets cards that NVLink joins directly only
   /// together.
-  std::vector<std::string> cards;
+  std::vector<std::string> cards = {};
   bool has_instances = false;  ///< of MIG: their layout does not outlive the reset
 };
 
@@ -43,9 +43,9 @@ struct ResetPod {
 struct ResetProgress {
   /// The agent publishes that the cards take no pods. Before, the extender may still place some.
   bool closed = false;
-  std::vector<ResetPod> pods;  ///< with a grant on the cards, or one that cannot be read
+  std::vector<ResetPod> pods = {};  ///< with a grant on the cards, or one that cannot be read
   /// On the node's other cards under MPS: they end with their daemons when these are stopped.
-  std::vector<ResetPod> clients;
+  std::vector<ResetPod> clients = {};
 
   [[nodiscard]] bool ready() const { return closed && pods.empty() && clients.empty(); }
 };

@@ -69,6 +69,11 @@ TEST(AutoscalerTest, OverlaysAnInstanceTypeForKarpenter) {
             "    tangram.dev/gpu-mem-mib: \"652472\"\n"
             "    tangram.dev/gpu-milli: \"8000\"\n"
             "    tangram.dev/gpu-slot: \"128\"\n");
+  NodeGroup azure = eight_cards();
+  azure.instance_type = "Standard_NC24ads_A100_v4";
+  EXPECT_NE(yaml_of(text_for("karpenter", *described_node(azure)))
+                .find("name: tangram-standard-nc24ads-a100-v4\n"),
+            std::string::npos);
   EXPECT_EQ(text.note,
             "the NodePool needs these labels in spec.template.metadata.labels: "
             "tangram.dev/agent=true, tangram.dev/gpu=true, "

@@ -152,6 +152,30 @@ TEST_F(ProgramTest, CordonsACardOverTheWire) {
             std::string::npos);
 }
 
+TEST_F(ProgramTest, PreparesTheResetOfACardOverTheWire) {
+  const Ended busy = run("reset-card GPU-a0");
+  EXPECT_EQ(busy.exit, 3) << busy.err;
+  EXPECT_NE(busy.out.find("ml/half  Starting"), std::string::npos) << busy.out;
+  EXPECT_NE(rig_.ask(testing::get_request("/api/v1/nodes/a")).body.find("GPU-a0=to be reset"),
+            std::string::npos);
+  const Ended json = run("reset-card GPU-a0 -o json");
+  EXPECT_EQ(testing::json_at(json.out, "ready"), "false");
+}
+
+TEST_F(ProgramTest, PrintsWhatAutoscalersNeed) {
+  const std::string described = " --card A100 --memory 80Gi --cards 8";
+  const Ended tags = run("autoscaler aws" + described, "KUBECONFIG=/none");
+  EXPECT_EQ(tags.exit, 0) << tags.err;
+  EXPECT_NE(tags.out.find("node-template/resources/tangram.dev/gpu-slot=128\n"), std::string::npos);
+  EXPECT_EQ(tags.err.find("note: tags do not label nodes"), 0U) << tags.err;
+  EXPECT_EQ(testing::json_at(run("autoscaler headroom -o json" + described).out, "kind"), "List");
+  EXPECT_EQ(run("autoscaler karpenter" + described).exit, 2) << "an instance type is missing";
+  EXPECT_EQ(run("autoscaler aws --from a --cards 8").exit, 2);
+  const Ended node = run("autoscaler cluster-api --from a");
+  EXPECT_EQ(node.exit, 0) << node.err;
+  EXPECT_NE(node.out.find("gpu-count: \"32\""), std::string::npos) << node.out;
+}
+
 TEST_F(ProgramTest, AsksTheExtenderThroughTheApiServer) {
   const std::string proxy =
       "/api/v1/namespaces/tangram-system/services/https:tangram-extender:https/proxy/api/v1/";

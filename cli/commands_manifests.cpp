@@ -30,7 +30,8 @@ Result<CommandResult> Commands::fill() {
   for (const std::string& file : options_.files) {
     const auto text = read_manifest_file(file);
     if (!text) return text.error();
-    if (auto done = cli::fill(file, *text, *settings, filled); !done) return done.error();
+    const std::string name = file == "-" ? "standard input" : file;
+    if (auto done = cli::fill(name, *text, *settings, filled); !done) return done.error();
   }
   for (const std::string& note : filled.notes) result.notes += "note: " + one_line(note) + "\n";
   for (const std::string& refusal : filled.refusals) result.notes += one_line(refusal) + "\n";

@@ -156,6 +156,14 @@ class Document {
   std::vector<std::string> unknown_;
 };
 
+/// "ConfigMap a, Service b and 7 others".
+std::string listed(std::vector<std::string> names) {
+  constexpr std::size_t kMost = 10;
+  const std::size_t others = names.size() - std::min(names.size(), kMost);
+  if (others > 0) names.resize(kMost);
+  return joined(names) + (others > 0 ? " and " + counted(others, "other") : "");
+}
+
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
@@ -180,7 +188,7 @@ Result<void> fill(const std::string& file, const std::string& text,
   }
   if (!unknown.empty()) {
     filled.notes.push_back(file + ": left as they are, since their kinds are not known to have " +
-                           "pod templates: " + joined(unknown));
+                           "pod templates: " + listed(unknown));
   }
   return {};
 }

@@ -248,6 +248,17 @@ TEST(FillTest, PrintsOtherDocumentsAsTheyAre) {
             "ConfigMap c");
 }
 
+TEST(FillTest, NamesSomeOfManyOtherDocuments) {
+  std::string text;
+  for (int i = 0; i < 12; ++i) {
+    text += "kind: Secret\nmetadata: {name: s" + std::to_string(i) + "}\n---\n";
+  }
+  const Filled filled = filled_of(text);
+  EXPECT_EQ(filled.documents.size(), 12U);
+  EXPECT_NE(joined(filled.notes).find(": Secret s0, Secret s1, "), std::string::npos);
+  EXPECT_NE(joined(filled.notes).find(", Secret s9 and 2 others"), std::string::npos);
+}
+
 TEST(FillTest, LeavesOutWhatTheWebhookRefuses) {
   const Filled filled = filled_of(
       job("tangram.dev/gpu-fraction: 50%") + "---\n" + job("tangram.dev/gpu-fraction: '0.5'") +

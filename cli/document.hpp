@@ -2,12 +2,10 @@
 
 #include "base/result.hpp"
 
+#include <yaml-cpp/emitter.h>
+
 #include <string>
 #include <string_view>
-
-namespace YAML {
-class Emitter;
-}
 
 /// JSON in the formats of --output.
 namespace tangram::cli {

@@ -15,7 +15,7 @@ namespace tangram::cli {
 namespace {
 
 ClusterSettings defaults(const std::string& why) {
-  return {.assumed = "the defaults of policy and isolation are assumed: " + why};
+  return {.assumed = "the defaults of policy and isolation are assumed: " + why, .problem = why};
 }
 
 /// The same where the extender may require signatures.

@@ -17,6 +17,7 @@ struct ClusterSettings {
   std::optional<config::Config> config = std::nullopt;  ///< nothing = the defaults are used
   std::unique_ptr<kube::GrantKeys> keys = nullptr;      ///< null = signatures are not checked
   std::string assumed = {};    ///< why the defaults are used; empty = the ConfigMap was read
+  std::string problem = {};    ///< that reason alone
   std::string unchecked = {};  ///< why signatures are not checked; empty = they are, or the
                                ///< extender does not look at them either
 

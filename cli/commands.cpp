@@ -1,6 +1,5 @@
 #include "cli/commands.hpp"
 
-#include "base/file.hpp"
 #include "base/json.hpp"
 #include "base/one_line.hpp"
 #include "cli/cluster.hpp"
@@ -14,12 +13,12 @@
 #include "cli/manifests.hpp"
 #include "cli/pages.hpp"
 #include "cli/pods.hpp"
+#include "cli/reset.hpp"
 #include "cli/top.hpp"
 #include "cli/whatif.hpp"
 #include "drawing/cluster_view.hpp"
 
 #include <iostream>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -30,19 +29,6 @@ namespace tangram::cli {
 namespace {
 
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
-
-bool for_programs(Output output) { return output == Output::kJson || output == Output::kYaml; }
-
-Result<CommandResult> document(Output output, std::string json, int exit = kDone) {
-  auto text = output == Output::kYaml ? to_yaml(std::move(json)) : indented(json);
-  if (!text) return text.error();
-  return CommandResult{std::move(*text), exit};
-}
-
-Result<std::string> read_manifest_text(const std::string& file) {
-  if (file != "-") return read_file(file);
-  return std::string(std::istreambuf_iterator<char>(std::cin), {});
-}
 
 /// Adds the sentence, if there is one.
 std::string with_note(std::string text, const std::string& sentence, const Screen& screen) {
@@ -109,9 +95,12 @@ Result<CommandResult> Commands::run() {
       {"explain", &Commands::explain},
       {"fit", &Commands::fit},
       {"whatif", &Commands::whatif},
+      {"fill", &Commands::fill},
+      {"autoscaler", &Commands::autoscaler},
       {"resize", &Commands::resize},
       {"cordon-card", &Commands::cordon},
       {"uncordon-card", &Commands::cordon},
+      {"reset-card", &Commands::reset},
       {"doctor", &Commands::doctor},
       {"completion", &Commands::completion}};
   return (this->*kCommands.at(options_.command))();
@@ -262,7 +251,7 @@ Result<CommandResult> Commands::fit() {
 }
 
 Result<CommandResult> Commands::whatif() {
-  const auto text = read_manifest_text(options_.file);
+  const auto text = read_manifest_file(options_.file);
   if (!text) return text.error();
   const auto ns = namespace_of_pods();
   if (!ns) return ns.error();
@@ -336,6 +325,28 @@ Result<CommandResult> Commands::resize() {
                    {std::chrono::seconds(options_.timeout_s), clock_, sleep_until_stopped});
   if (!progress) return progress.error();
   return resize_result(options_.output, pod->ns + "/" + pod->name, *requested, *progress);
+}
+
+Result<CommandResult> Commands::reset() {
+  const auto server = api();
+  if (!server) return server.error();
+  const auto order = prepare_reset(**server, options_.card);
+  if (!order) return order.error();
+  ClusterSettings settings;
+  const auto progress = await_reset(
+      [&]() -> Result<ResetProgress> {
+        const auto read = cluster(settings);
+        if (!read) return read.error();
+        return read_reset_progress(**read, *order);
+      },
+      {std::chrono::seconds(options_.wait ? options_.timeout_s : 0), clock_, sleep_until_stopped});
+  if (!progress) return progress.error();
+  const int exit = progress->ready() ? kDone : kNo;
+  if (for_programs(options_.output)) {
+    return document(options_.output, reset_json(*order, *progress, options_.system_namespace),
+                    exit);
+  }
+  return CommandResult{draw_reset(screen_, *order, *progress, options_.system_namespace), exit};
 }
 
 Result<CommandResult> Commands::doctor() {

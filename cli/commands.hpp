@@ -5,9 +5,11 @@
 #include "base/result.hpp"
 #include "cli/cluster.hpp"
 #include "cli/cluster_settings.hpp"
+#include "cli/command_result.hpp"
 #include "cli/options.hpp"
 #include "cli/pages.hpp"
 #include "cli/screen.hpp"
+#include "extender/admission/settings.hpp"
 #include "kube/api.hpp"
 
 #include <memory>
@@ -15,12 +17,6 @@
 #include <string>
 
 namespace tangram::cli {
-
-/// What a command prints, and its exit code.
-struct CommandResult {
-  std::string text;
-  int exit = kDone;
-};
 
 /// Runs a command, once or repeatedly. Threads: one at a time.
 class Commands {
@@ -38,8 +34,11 @@ class Commands {
   Result<CommandResult> explain();
   Result<CommandResult> fit();
   Result<CommandResult> whatif();
+  Result<CommandResult> fill();
+  Result<CommandResult> autoscaler();
   Result<CommandResult> cordon();
   Result<CommandResult> resize();
+  Result<CommandResult> reset();
   Result<CommandResult> doctor();
   Result<CommandResult> completion();
 
@@ -55,6 +54,9 @@ class Commands {
   /// @param settings  set unless an extender is asked
   Result<std::string> explain_text(const PodAt& pod, ClusterSettings& settings);
   [[nodiscard]] std::optional<ResizeProgress> explained_resize(const PodAt& pod);
+  /// As the extender's, or the defaults with --offline.
+  /// @param notes  gets what is assumed of them
+  Result<extender::AdmissionSettings> webhook_settings(std::string& notes);
   /// Nothing without --extender.
   Result<std::optional<ExtenderAt>> running_extender();
   /// As the extender sees it, by its own settings.

@@ -48,13 +48,6 @@ bool is_plain(std::string_view text) {
   return safe && std::find(kWords.begin(), kWords.end(), lower) == kWords.end();
 }
 
-void emit_string(YAML::Emitter& out, std::string_view text) {
-  // The emitter itself leaves words of YAML 1.1 such as "No" unquoted, which kubectl reads as
-  // false.
-  if (!is_plain(text)) out << YAML::DoubleQuoted;
-  out << std::string(text);
-}
-
 void emit(YAML::Emitter& out, json::Reader& in) {
   const Kind kind = in.kind();
   if (kind == Kind::kString) return emit_string(out, in.string());
@@ -93,6 +86,13 @@ void emit(YAML::Emitter& out, json::Reader& in) {
 }
 
 }  // namespace
+
+void emit_string(YAML::Emitter& out, std::string_view text) {
+  // The emitter itself leaves words of YAML 1.1 such as "No" unquoted, which kubectl reads as
+  // false.
+  if (!is_plain(text)) out << YAML::DoubleQuoted;
+  out << std::string(text);
+}
 
 Result<std::string> indented(const std::string& json) {
   std::string copy = json;  // the reader changes it

@@ -44,7 +44,10 @@ int print(const Result<cli::CommandResult>& result, const cli::Screen& screen, b
     print_error(result.error().message);
     return result.error().code == Errc::kInvalidArgument ? cli::kBadUsage : cli::kFailed;
   }
-  std::cout << (clear ? kClear : "") << cli::without_controls(result->text, screen.style.colour)
+  std::cerr << cli::without_controls(result->notes, false) << std::flush;
+  const bool as_it_is = result->is_document && !screen.is_terminal;
+  std::cout << (clear ? kClear : "")
+            << (as_it_is ? result->text : cli::without_controls(result->text, screen.style.colour))
             << std::flush;
   return result->exit;
 }

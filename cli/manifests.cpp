@@ -1,10 +1,14 @@
 #include "cli/manifests.hpp"
 
+#include "base/file.hpp"
+#include "base/json.hpp"
 #include "base/json_members.hpp"
 #include "kube/json_doc.hpp"
 #include "kube/local/yaml_to_json.hpp"
 
 #include <cstdint>
+#include <iostream>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -85,6 +89,22 @@ Result<void> add(const kube::YamlObject& object, const std::string& ns, Manifest
 }
 
 }  // namespace
+
+Result<std::string> read_manifest_file(const std::string& file) {
+  if (file != "-") return read_file(file);
+  return std::string(std::istreambuf_iterator<char>(std::cin), {});
+}
+
+std::string list_of(const std::vector<std::string>& objects) {
+  if (objects.size() == 1) return objects.front();
+  std::string list;
+  json::Writer out(list);
+  out.begin_object().member("apiVersion", "v1").member("kind", "List");
+  out.key("items").begin_array();
+  for (const std::string& object : objects) out.raw(object);
+  out.end_array().end_object();
+  return list;
+}
 
 Result<Manifests> read_manifests(const std::string& text, const std::string& ns) {
   const auto objects = kube::yaml_to_json(text);

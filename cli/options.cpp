@@ -1,5 +1,6 @@
 #include "cli/options.hpp"
 
+#include "cli/options_parts.hpp"
 #include "model/annotations.hpp"
 #include "model/isolation.hpp"
 #include "model/resize_keys.hpp"
@@ -8,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <sstream>
@@ -19,20 +21,6 @@ namespace {
 Output output_of(const std::string& name) {
   if (name == "json") return Output::kJson;
   return name == "yaml" ? Output::kYaml : Output::kWide;
-}
-
-/// A subcommand with examples under its help.
-CLI::App* add_command(CLI::App& parser, const std::string& name, const std::string& what,
-                      const std::string& examples) {
-  CLI::App* const added = parser.add_subcommand(name, what);
-  added->footer("Examples:\n" + examples + "\nOptions of all commands: kubectl tangram --help");
-  return added;
-}
-
-template <class Value>
-CLI::Option* add(CLI::App& parser, const std::string& names, Value& into, const std::string& type,
-                 const std::string& help) {
-  return parser.add_option(names, into, help)->type_name(type);
 }
 
 void add_connection(CLI::App& parser, Options& options) {
@@ -122,15 +110,15 @@ void add_fit(CLI::App& parser, Options& options) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}));
 }
 
-void add_whatif(CLI::App& parser, Options& options) {
-  CLI::App* const whatif = add_command(parser, "whatif",
-                                       "Show where the pods of a file would go, each after those "
-                                       "before it. Writes nothing. Exit code 3: a pod would wait",
-                                       "  kubectl tangram whatif -f pods.yaml\n"
-                                       "  helm template . | kubectl tangram whatif -f -\n");
-  add(*whatif, "-f,--filename", options.file, "FILE",
-      "Pods, Deployments, ReplicaSets, StatefulSets, Jobs; - = standard input")
-      ->required();
+CLI::Option* add_wait(CLI::App& command, Options& options, const std::string& help) {
+  CLI::Option* const wait = command.add_flag("--wait", options.wait, help);
+  const std::map<std::string, int> units{{"s", 1}, {"m", 60}, {"h", 3600}};
+  add(command, "--timeout", options.timeout_s, "TIME",
+      "With --wait, at most so long: 60s, 5m; default: 60s")
+      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE, "TIME"))
+      ->check(CLI::Range(1, 86'400))
+      ->needs(wait);
+  return wait;
 }
 
 void add_cordons(CLI::App& parser, Options& options) {
@@ -146,6 +134,17 @@ void add_cordons(CLI::App& parser, Options& options) {
               "  kubectl tangram uncordon-card GPU-5f2a...\n")
       ->add_option("UUID", options.card, kUuid)
       ->required();
+  CLI::App* const reset = add_command(
+      parser, "reset-card",
+      "Make a card of NVIDIA's ready to be reset, after a fault that only a reset mends: cordon it "
+      "with the cards that NVLink joins to it, list the pods in the way, and print the commands "
+      "that reset it. Resets nothing itself. Exit code 3: pods are still there",
+      "  kubectl tangram reset-card GPU-5f2a...\n"
+      "  kubectl tangram reset-card GPU-5f2a... --wait --timeout 1h\n"
+      "It evicts no pods. Before the commands are run, the card stays as it is; undo: "
+      "uncordon-card.\n");
+  reset->add_option("UUID", options.card, kUuid)->required();
+  add_wait(*reset, options, "Wait until no pod is in the way");
 }
 
 struct ResizeOption {
@@ -187,14 +186,8 @@ void add_resize(CLI::App& parser, Options& options) {
   }
   add(*resize, "--container", options.resize.container, "NAME",
       "The container; needed where several have a GPU request");
-  CLI::Option* const wait = resize->add_flag(
-      "--wait", options.wait, "Wait until the containers have it, or it is infeasible");
-  const std::map<std::string, int> units{{"s", 1}, {"m", 60}, {"h", 3600}};
-  add(*resize, "--timeout", options.timeout_s, "TIME",
-      "With --wait, at most so long: 60s, 5m; default: 60s")
-      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE, "TIME"))
-      ->check(CLI::Range(1, 86'400))
-      ->needs(wait);
+  CLI::Option* const wait =
+      add_wait(*resize, options, "Wait until the containers have it, or it is infeasible");
   CLI::Option* const dry_run =
       resize->add_flag("--dry-run", options.resize.dry_run,
                        "Let the API server check the request, and store nothing");
@@ -218,12 +211,15 @@ void add_others(CLI::App& parser, Options& options) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
 }
 
+/// Commands that have nothing to show again.
+constexpr std::array<std::string_view, 7> kShowNothing{
+    "cordon-card", "uncordon-card", "reset-card", "resize", "completion", "fill", "autoscaler"};
+
 std::string first_contradiction(const Options& options) {
   if (!options.ns.empty() && options.all_namespaces) {
     return "--namespace and --all-namespaces contradict each other; give one of them";
   }
-  if (options.watch && (options.command == "cordon-card" || options.command == "uncordon-card" ||
-                        options.command == "resize" || options.command == "completion")) {
+  if (options.watch && std::ranges::find(kShowNothing, options.command) != kShowNothing.end()) {
     return "--watch does not go with a command that shows nothing; leave it out";
   }
   if (options.command == "resize" && options.resize.amounts.empty()) {
@@ -251,7 +247,7 @@ std::vector<std::string> request_values(std::string_view key) {
 std::unique_ptr<CLI::App> make_parser(Options& options) {
   auto parser = std::make_unique<CLI::App>(
       "Shows how Tangram shares GPU cards between pods, and why a pod is pending. Reads nodes and\n"
-      "pods with your kubeconfig. Only resize, cordon-card and uncordon-card write.");
+      "pods with your kubeconfig. Only resize, cordon-card, uncordon-card and reset-card write.");
   parser->name("kubectl tangram");
   parser->fallthrough();
   parser->require_subcommand(1);
@@ -269,7 +265,7 @@ std::unique_ptr<CLI::App> make_parser(Options& options) {
   add_output(*parser, options);
   add_views(*parser, options);
   add_fit(*parser, options);
-  add_whatif(*parser, options);
+  add_manifest_commands(*parser, options);
   add_resize(*parser, options);
   add_cordons(*parser, options);
   add_others(*parser, options);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/autoscaler.hpp"
 #include "cli/cluster_settings.hpp"
 #include "cli/connection.hpp"
 #include "cli/fit.hpp"
@@ -36,13 +37,17 @@ struct Options {
   std::vector<std::string> nodes;  ///< top
   std::string pod;                 ///< explain, resize; "NAME", or "NAMESPACE/NAME"
   FitRequest fit;
-  std::string file;    ///< whatif; "-" = standard input
-  std::string card;    ///< cordon-card, uncordon-card
-  std::string reason;  ///< cordon-card
-  std::string shell;   ///< completion
+  std::string file;                ///< whatif; "-" = standard input
+  std::vector<std::string> files;  ///< fill; the same
+  bool offline = false;            ///< fill: with the default settings
+  std::string autoscaler;          ///< autoscaler: for whom
+  NodeGroup group;                 ///< autoscaler
+  std::string card;                ///< cordon-card, uncordon-card, reset-card
+  std::string reason;              ///< cordon-card
+  std::string shell;               ///< completion
 
   ResizeOrder resize;  ///< without the pod
-  bool wait = false;   ///< resize
+  bool wait = false;   ///< resize, reset-card
   int timeout_s = 60;  ///< of the wait
 };
 

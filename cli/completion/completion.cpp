@@ -71,6 +71,7 @@ std::vector<std::string> values_of(std::string_view option) {
   if (option == "--output") return {"wide", "json", "yaml"};
   if (option == "--extender") return {kByProxy};
   if (option == "SHELL") return {"bash", "zsh", "fish"};
+  if (option == "FOR") return autoscaler_kinds();
   return request_values(option.substr(std::min(option.size(), std::string_view("--").size())));
 }
 
@@ -78,7 +79,7 @@ constexpr std::array<std::string_view, 3> kTakeFiles{"--kubeconfig", "--extender
 
 /// Values of options and positional arguments that only a cluster knows.
 Names names_for(std::string_view option) {
-  if (option == "NODE") return Names::kNodes;
+  if (option == "NODE" || option == "--from") return Names::kNodes;
   if (option == "POD") return Names::kPods;
   if (option == "UUID") return Names::kCards;
   if (option == "--namespace" || option == "--system-namespace") return Names::kNamespaces;

@@ -22,6 +22,11 @@ constexpr std::size_t kSmallText = std::size_t{1} << 20;  // never too large
 // Less than json::Reader::kMaxDepth, which reads the outcome.
 constexpr int kMaxDepth = 64;
 
+// Words of YAML 1.2 in the forms that kubectl also reads.
+constexpr std::array<std::string_view, 5> kNulls{"", "~", "null", "Null", "NULL"};
+constexpr std::array<std::string_view, 3> kTrue{"true", "True", "TRUE"};
+constexpr std::array<std::string_view, 3> kFalse{"false", "False", "FALSE"};
+
 constexpr std::array<std::string_view, 7> kStringMaps{
     "annotations", "labels", "requests", "limits", "capacity", "allocatable", "overhead"};
 
@@ -44,9 +49,27 @@ bool looks_like_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("+-.0123456789eE") == std::string_view::npos;
 }
 
+template <std::size_t kCount>
+bool is_one_of(const std::array<std::string_view, kCount>& words, std::string_view text) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+/// "0644", "0o644", "1000"; a leading zero stands for octal in YAML 1.1, as in most files' modes.
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  const bool octal = text.size() > 1 && text.front() == '0';
+  if (octal) {
+    const std::string_view digits = text.substr(text[1] == 'o' ? 2 : 1);
+    if (!digits.empty() && digits.find_first_not_of("01234567") == std::string_view::npos) {
+      return parse_number<std::int64_t>(digits, 8);
+    }
+  }
+  return parse_number<std::int64_t>(text);
+}
+
 class Converter {
  public:
-  Converter(std::string& out, std::size_t limit) : out_(out), limit_(limit), writer_(out) {}
+  Converter(std::string& out, std::size_t limit, YamlMaps maps)
+      : out_(out), limit_(limit), maps_(maps), writer_(out) {}
 
   void value(const YAML::Node& node, bool strings, int depth) {
     if (depth > kMaxDepth) {
@@ -73,7 +96,7 @@ class Converter {
       const std::string& key = entry.first.Scalar();
       if (!keys.insert(key).second) refuse(entry.first.Mark(), "key \"" + key + "\" stands twice");
       writer_.key(key);
-      value(entry.second, strings || holds_strings(key), depth + 1);
+      value(entry.second, strings || (maps_ == YamlMaps::kTexts && holds_strings(key)), depth + 1);
     }
     writer_.end_object();
   }
@@ -85,11 +108,12 @@ class Converter {
   }
 
   void plain(const std::string& text) {
-    if (text == "true" || text == "false") {
-      writer_.boolean(text == "true");
-    } else if (text.empty() || text == "null" || text == "~") {
+    const bool yes = is_one_of(kTrue, text);
+    if (yes || is_one_of(kFalse, text)) {
+      writer_.boolean(yes);
+    } else if (is_one_of(kNulls, text)) {
       writer_.null();
-    } else if (const auto integer = parse_number<std::int64_t>(text)) {
+    } else if (const auto integer = parse_integer(text)) {
       writer_.integer(*integer);
     } else if (const auto real = parse_number<double>(text); real && looks_like_number(text)) {
       writer_.number(*real);
@@ -100,6 +124,7 @@ class Converter {
 
   std::string& out_;
   const std::size_t limit_;
+  const YamlMaps maps_;
   json::Writer writer_;
 };
 
@@ -107,13 +132,14 @@ class Converter {
 struct Objects {
   std::vector<YamlObject> list;
   std::size_t room = 0;
+  YamlMaps maps = YamlMaps::kTexts;
 };
 
 void append_object(Objects& objects, const YAML::Node& node) {
   if (!node.IsMap()) refuse(node.Mark(), "expected an object with apiVersion, kind and metadata");
   YamlObject object;
   object.line = node.Mark().line;  // of the document, from 0; read_document() makes it the file's
-  Converter(object.json, objects.room).value(node, false, 0);
+  Converter(object.json, objects.room, objects.maps).value(node, false, 0);
   objects.room -= std::min(objects.room, object.json.size());
   objects.list.push_back(std::move(object));
 }
@@ -139,30 +165,13 @@ bool is_empty(std::string_view document) {
   });
 }
 
-bool is_separator(std::string_view line) {
-  return line.substr(0, 3) == "---" && line.find_first_not_of(" \t\r", 3) == std::string_view::npos;
-}
+constexpr std::size_t kMarkerLength = 3;
 
-struct Document {
-  std::string text;
-  int first_line = 1;  ///< in the file, from 1
-};
-
-/// The documents between lines of "---". Not YAML::LoadAll: on a stray comma it never ends.
-std::vector<Document> split_documents(std::string_view text) {
-  std::vector<Document> documents(1);
-  int line_number = 1;
-  for (std::size_t begin = 0; begin < text.size(); ++line_number) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = text.substr(begin, end - begin);
-    if (is_separator(line)) {
-      documents.push_back({.text = {}, .first_line = line_number + 1});
-    } else {
-      documents.back().text.append(line).push_back('\n');
-    }
-    begin = end + 1;
-  }
-  return documents;
+/// Whether a document ends before this line, by "---" or "...".
+bool is_marker(std::string_view line) {
+  const std::string_view mark = line.substr(0, kMarkerLength);
+  if (mark != "---" && mark != "...") return false;
+  return line.size() == kMarkerLength || line.find_first_of(" \t\r") == kMarkerLength;
 }
 
 Error mistake_at(int line, const std::string& what) {
@@ -170,7 +179,7 @@ Error mistake_at(int line, const std::string& what) {
 }
 
 /// Appends the document's objects. @returns what is wrong with it, at its line of the file
-Result<void> read_document(const Document& document, Objects& objects) {
+Result<void> read_document(const YamlDocument& document, Objects& objects) {
   const std::size_t before = objects.list.size();
   try {
     append_document(objects, YAML::Load(document.text));
@@ -187,9 +196,31 @@ Result<void> read_document(const Document& document, Objects& objects) {
 
 }  // namespace
 
-Result<std::vector<YamlObject>> yaml_to_json(const std::string& text) {
-  Objects objects{{}, kSmallText + kMaxGrowth * text.size()};
-  for (const Document& document : split_documents(text)) {
+std::size_t most_written_out(std::string_view text) {
+  return kSmallText + kMaxGrowth * text.size();
+}
+
+// Not YAML::LoadAll: on a stray comma it never ends.
+std::vector<YamlDocument> split_yaml(std::string_view text) {
+  std::vector<YamlDocument> documents(1);
+  int line_number = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++line_number) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view line = text.substr(begin, end - begin);
+    const bool begins = is_marker(line);
+    // The document can begin on the marker's line: "--- {kind: Pod, ...}".
+    if (begins) line.remove_prefix(kMarkerLength);
+    const bool bare = begins && is_empty(line);
+    if (begins) documents.push_back({.text = {}, .first_line = line_number + (bare ? 1 : 0)});
+    if (!bare) documents.back().text.append(line).push_back('\n');
+    begin = end + 1;
+  }
+  return documents;
+}
+
+Result<std::vector<YamlObject>> yaml_to_json(const std::string& text, YamlMaps maps) {
+  Objects objects{{}, most_written_out(text), maps};
+  for (const YamlDocument& document : split_yaml(text)) {
     if (is_empty(document.text)) continue;
     if (auto read = read_document(document, objects); !read) return read.error();
   }

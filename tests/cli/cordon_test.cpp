@@ -105,6 +105,21 @@ TEST_F(CordonTest, SaysHowToUncordonWhatIsCordonedOtherwise) {
   EXPECT_EQ(patches(), 0U);
 }
 
+TEST_F(CordonTest, TakesAPhysicalCardThatIsListedByItsInstances) {
+  model::Card mig = testing::card("MIG-1");
+  mig.kind = model::CardKind::kMig;
+  mig.parent = "GPU-parent";
+  rig_.add_node("m", {mig});
+  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-parent", "")).substr(0, 57),
+            "card GPU-parent (in MIG mode) of node m cordoned: within ");
+  EXPECT_EQ(annotation("m"), "GPU-parent");
+  EXPECT_NE(done(uncordon_card(rig_.api, "MIG-1")).find("uncordon-card GPU-parent"),
+            std::string::npos);
+  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-parent")),
+            "card GPU-parent (in MIG mode) of node m uncordoned: within seconds it takes new pods");
+  EXPECT_EQ(annotation("m"), "");
+}
+
 TEST_F(CordonTest, KnowsNoOtherCards) {
   const auto unknown = cordon_card(rig_.api, "GPU-x", "");
   EXPECT_EQ(unknown.error().code, Errc::kNotFound);

@@ -106,6 +106,42 @@ TEST_F(ProgramTest, TriesManifestsOut) {
   EXPECT_NE(missing.err.find("none.yaml"), std::string::npos);
 }
 
+TEST_F(ProgramTest, FillsManifestsByTheExtendersSettings) {
+  const std::string head =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {tangram.dev/gpu-fraction: ";
+  const std::string rest = "}}\nspec: {containers: [{name: main}]}\n";
+  const std::string config = "# a\ttab\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n";
+  write("good.yaml", head + "'0.5'" + rest + "---\n" + config);
+  rig_.install("admission: {scheduler_name: tangram}\n");
+  const Ended good = run("fill -f " + file("good.yaml"));
+  EXPECT_EQ(good.exit, 0) << good.err;
+  EXPECT_NE(good.out.find("schedulerName: tangram\n"), std::string::npos) << good.out;
+  EXPECT_NE(good.out.find("---\n" + config), std::string::npos) << good.out;
+  EXPECT_EQ(good.err, "note: " + file("good.yaml") +
+                          ": left as they are, since their kinds are not known to have pod "
+                          "templates: ConfigMap c\n");
+  write("bad.yaml", head + "'5'" + rest);
+  const Ended bad = run("fill -f " + file("bad.yaml") + " -f " + file("good.yaml"));
+  EXPECT_EQ(bad.exit, 3);
+  EXPECT_NE(bad.err.find(file("bad.yaml") + ": document 1 (Pod p): pod p: "), std::string::npos);
+  EXPECT_EQ(bad.out, good.out);
+  const Ended none = run("fill -o json -f " + file("bad.yaml"));
+  EXPECT_EQ(none.out, "");
+  const Ended offline = run("fill --offline -o json -f " + file("good.yaml"), "KUBECONFIG=/none");
+  EXPECT_EQ(offline.exit, 0) << offline.err;
+  EXPECT_EQ(offline.out.find("schedulerName"), std::string::npos);
+  EXPECT_EQ(testing::json_at(offline.out, "kind"), "List");
+}
+
+TEST_F(ProgramTest, SaysThatTheWebhooksDefaultsAreAssumed) {
+  write("none.yaml", "");
+  const Ended filled = run("fill -f " + file("none.yaml"));
+  EXPECT_EQ(filled.exit, 0);
+  EXPECT_EQ(filled.err,
+            "note: the defaults of the webhook are assumed: there is no ConfigMap "
+            "tangram-system/tangram-extender\n");
+}
+
 TEST_F(ProgramTest, CordonsACardOverTheWire) {
   const Ended cordoned = run("cordon-card GPU-a1 --reason 'its fan is loud'");
   EXPECT_EQ(cordoned.exit, 0) << cordoned.err;
@@ -114,6 +150,30 @@ TEST_F(ProgramTest, CordonsACardOverTheWire) {
   EXPECT_EQ(run("uncordon-card GPU-a1").exit, 0);
   EXPECT_EQ(rig_.ask(testing::get_request("/api/v1/nodes/a")).body.find("GPU-a1="),
             std::string::npos);
+}
+
+TEST_F(ProgramTest, PreparesTheResetOfACardOverTheWire) {
+  const Ended busy = run("reset-card GPU-a0");
+  EXPECT_EQ(busy.exit, 3) << busy.err;
+  EXPECT_NE(busy.out.find("ml/half  Starting"), std::string::npos) << busy.out;
+  EXPECT_NE(rig_.ask(testing::get_request("/api/v1/nodes/a")).body.find("GPU-a0=to be reset"),
+            std::string::npos);
+  const Ended json = run("reset-card GPU-a0 -o json");
+  EXPECT_EQ(testing::json_at(json.out, "ready"), "false");
+}
+
+TEST_F(ProgramTest, PrintsWhatAutoscalersNeed) {
+  const std::string described = " --card A100 --memory 80Gi --cards 8";
+  const Ended tags = run("autoscaler aws" + described, "KUBECONFIG=/none");
+  EXPECT_EQ(tags.exit, 0) << tags.err;
+  EXPECT_NE(tags.out.find("node-template/resources/tangram.dev/gpu-slot=128\n"), std::string::npos);
+  EXPECT_EQ(tags.err.find("note: tags do not label nodes"), 0U) << tags.err;
+  EXPECT_EQ(testing::json_at(run("autoscaler headroom -o json" + described).out, "kind"), "List");
+  EXPECT_EQ(run("autoscaler karpenter" + described).exit, 2) << "an instance type is missing";
+  EXPECT_EQ(run("autoscaler aws --from a --cards 8").exit, 2);
+  const Ended node = run("autoscaler cluster-api --from a");
+  EXPECT_EQ(node.exit, 0) << node.err;
+  EXPECT_NE(node.out.find("gpu-count: \"32\""), std::string::npos) << node.out;
 }
 
 TEST_F(ProgramTest, AsksTheExtenderThroughTheApiServer) {

@@ -188,6 +188,19 @@ TEST_F(PreemptionTest, TakesSeveralCardsFromTheNode) {
   EXPECT_EQ(uids(victims()), (Uids{"a1", "b1"}));
 }
 
+// `kubectl tangram autoscaler headroom`.
+TEST_F(PreemptionTest, TakesOneCardOfANodeThatHeadroomKeepsFree) {
+  model::Allocation headroom =
+      allocation("h", "n", {granted("A", 81'920, 1'000), granted("B", 81'920, 1'000)});
+  headroom.isolation = model::Isolation::kNone;
+  headroom.priority = -1;
+  headroom.footprint.slots = 1;
+  ledger_.observe(std::move(headroom));
+  pod_.priority = 0;
+  demand_.gpu.isolation = model::Isolation::kMps;
+  EXPECT_EQ(uids(victims({.uids = {"h"}})), Uids{"h"});
+}
+
 TEST_F(PreemptionTest, LeavesTerminatingAndHeldPodsAlone) {
   add({.uid = "a1", .on = "A", .milli = 1000, .terminating = true});
   add({.uid = "b1", .on = "B", .milli = 600});

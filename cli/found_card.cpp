@@ -1,0 +1,133 @@
+#include "cli/found_card.hpp"
+
+#include "base/json.hpp"
+#include "base/quote.hpp"
+#include "cli/api_reading.hpp"
+#include "cli/format.hpp"
+#include "kube/url.hpp"
+#include "model/annotations.hpp"
+#include "model/cards.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace tangram::cli {
+
+namespace {
+
+/// Others write to a Node too: kubelet every ten seconds, the agent when cards change.
+constexpr int kMaxTries = 5;
+constexpr std::chrono::milliseconds kPatience{10'000};
+constexpr int kConflict = 409;
+
+std::vector<model::Card> cards_of(const node::OwnNode& node) {
+  if (!node.cards) return {};
+  auto cards = model::decode_cards(*node.cards);
+  return cards ? std::move(*cards) : std::vector<model::Card>();
+}
+
+Error unknown_card(const NamedCard& named, const std::vector<std::string>& near) {
+  const std::string who = named.node.empty() ? "no node" : "no node " + quote_if_needed(named.node);
+  const std::string what = who + " lists a card " + quote_if_needed(named.uuid);
+  if (near.empty()) {
+    return fail(Errc::kNotFound, what + "; `kubectl tangram top -o wide` shows the UUIDs");
+  }
+  return fail(Errc::kNotFound, what + "; write the whole UUID: " + joined(near));
+}
+
+/// Any agent can publish the UUID of another node's card.
+Error ambiguous_card(const std::string& uuid, const std::vector<FoundCard>& found) {
+  std::vector<std::string> nodes;
+  std::vector<std::string> names;
+  for (const FoundCard& each : found) {
+    nodes.push_back(each.node.name);
+    names.push_back(nodes.back() + "/" + uuid);
+  }
+  return fail(Errc::kConflict, counted(found.size(), "node") + " list a card " + uuid + ": " +
+                                   joined(nodes) + "; find out which has it, and write the node " +
+                                   "too: " + joined(names, " or "));
+}
+
+/// The card of that UUID; or the physical card of such instances.
+std::optional<model::Card> card_in(const std::vector<model::Card>& cards, const std::string& uuid) {
+  const auto listed = std::ranges::find(cards, uuid, &model::Card::id);
+  if (listed != cards.end()) return *listed;
+  const auto part = std::ranges::find(cards, uuid, &model::Card::parent);
+  if (part == cards.end() || uuid.empty()) return std::nullopt;
+  model::Card whole = *part;
+  whole.id = std::exchange(whole.parent, "");
+  whole.kind = model::CardKind::kPhysical;
+  whole.model = "in MIG mode";
+  whole.cordoned = false;  // the instance may be cordoned by its own name
+  return whole;
+}
+
+std::string patch_of(const node::OwnNode& node, const std::string& cordon) {
+  std::string patch;
+  json::Writer out(patch);
+  out.begin_object().key("metadata").begin_object();
+  // Rejected if the node has changed since: cordons that others set meanwhile must not be lost.
+  out.member("resourceVersion", node.version).key("annotations").begin_object();
+  out.key(model::kCordonAnnotation);
+  cordon.empty() ? out.null() : out.string(cordon);
+  out.end_object().end_object().end_object();
+  return patch;
+}
+
+}  // namespace
+
+NamedCard named_card(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) return {text, "", text};
+  return {text, text.substr(0, slash), text.substr(slash + 1)};
+}
+
+std::string card_name(const FoundCard& found) {
+  return "card " + found.card.id + " (" + found.card.model + ") of node " + found.node.name;
+}
+
+Result<FoundCard> find_card(kube::KubeApi& api, const NamedCard& named) {
+  std::vector<FoundCard> found;
+  std::vector<std::string> near;
+  auto listed = list(api, "/api/v1/nodes", {}, [&](std::string object) {
+    auto node = node::decode_own_node(std::move(object));
+    if (!node) return;  // an unreadable node lists no card
+    if (!named.node.empty() && node->name != named.node) return;
+    std::vector<model::Card> cards = cards_of(*node);
+    auto card = card_in(cards, named.uuid);
+    for (const model::Card& each : cards) {
+      if (!card && each.id.starts_with(named.uuid)) near.push_back(each.id);
+    }
+    if (card) found.push_back({std::move(*node), std::move(*card), std::move(cards)});
+  });
+  if (!listed) return listed.error();
+  if (found.size() == 1) return std::move(found.front());
+  return found.empty() ? unknown_card(named, near) : ambiguous_card(named.uuid, found);
+}
+
+Result<std::string> change_cordon(
+    kube::KubeApi& api, const NamedCard& named,
+    const std::function<Result<CordonStep>(const FoundCard&)>& decide) {
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    const auto found = find_card(api, named);
+    if (!found) return found.error();
+    auto step = decide(*found);
+    if (!step) return step.error();
+    if (!step->annotation) return std::move(step->sentence);
+    kube::Request request;
+    request.method = kube::Method::kPatch;
+    request.path = "/api/v1/nodes/" + kube::percent_encode(found->node.name);
+    request.body = patch_of(found->node, *step->annotation);
+    request.content_type = "application/merge-patch+json";
+    request.timeout = kPatience;
+    const auto response = api.call(request);
+    if (!response) return response.error();
+    if (response->status == 200) return std::move(step->sentence);
+    if (response->status != kConflict) return refused(request, *response, kCordonRole);
+  }
+  return fail(Errc::kConflict, "others changed the node " + std::to_string(kMaxTries) +
+                                   " times meanwhile; run the command again");
+}
+
+}  // namespace tangram::cli

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "kube/api.hpp"
+#include "model/card.hpp"
+#include "node/publish/own_node.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// A card that an operator names, on the node that lists it, and the node's cordon annotation.
+namespace tangram::cli {
+
+/// The card as it was written: its UUID, or the node and the UUID.
+struct NamedCard {
+  std::string text;
+  std::string node;  ///< "" = the one that lists it
+  std::string uuid;
+};
+/// No name of a node and no UUID has a slash.
+[[nodiscard]] NamedCard named_card(const std::string& text);
+
+/// A node and one of its cards.
+struct FoundCard {
+  node::OwnNode node;
+  /// Of a physical card that is not listed since it is in MIG mode: one of its instances with the
+  /// id of the card.
+  model::Card card;
+  std::vector<model::Card> cards;  ///< all of the node's
+};
+
+/// "card GPU-1 (A100) of node a".
+[[nodiscard]] std::string card_name(const FoundCard& found);
+
+/// @returns kNotFound  no node lists the card; the message names cards with this prefix
+///          kConflict  several nodes list the UUID; and as list()
+Result<FoundCard> find_card(kube::KubeApi& api, const NamedCard& named);
+
+/// What to do with the card: an annotation to write, if any, and the sentence to print then.
+struct CordonStep {
+  std::string sentence;
+  std::optional<std::string> annotation = std::nullopt;
+};
+/// Finds the card and writes the annotation, again while other writes to the node come between.
+/// @returns the step's sentence; as find_card() and `decide`; kConflict also where others never
+///          stop
+Result<std::string> change_cordon(
+    kube::KubeApi& api, const NamedCard& named,
+    const std::function<Result<CordonStep>(const FoundCard&)>& decide);
+
+}  // namespace tangram::cli

@@ -22,9 +22,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// By these the agent reaches its Node and what it remembers, before it knows its pool.
-constexpr std::array<std::string_view, 4> kNotOfPools{"node-name", "kubeconfig", "state-dir",
-                                                      "pool-settings"};
+/// By the first ones the agent reaches its Node and what it remembers, before it knows its pool.
+/// The others say whom it trusts, which must not depend on who may label a Node.
+constexpr std::array<std::string_view, 7> kNotOfPools{"node-name",
+                                                      "kubeconfig",
+                                                      "state-dir",
+                                                      "pool-settings",
+                                                      "grant-keys",
+                                                      "require-signed-grants",
+                                                      "metrics-authentication"};
 
 Result<std::set<std::string>> pools_in(const std::string& folder) {
   std::set<std::string> names;

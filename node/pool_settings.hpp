@@ -31,8 +31,8 @@ using PoolChoice = std::optional<std::string>;
 Result<PoolChoice> choose_pool(const std::string& folder, const std::string& label);
 
 /// The flags of a file, as arguments: "--sharers-per-card=8".
-/// @returns kInvalidArgument, with the file's path, if it is not a map of flags, or has a flag that
-///          is needed before the node is known
+/// @returns kInvalidArgument, with the file's path, if it is not a map of flags, or has one that
+///          must be the same for all nodes
 Result<std::vector<std::string>> pool_arguments(const std::string& folder, const PoolChoice& pool);
 
 /// The choice at the last start, in the agent's folder: containers must be able to start again

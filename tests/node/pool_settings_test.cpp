@@ -66,7 +66,8 @@ TEST_F(PoolSettingsTest, MistakesNameTheFile) {
   EXPECT_NE(refusal("p").find(folder_.path() + "/p: "), std::string::npos) << refusal("p");
   write("p", "a: 1\n---\nb: 2\n");
   EXPECT_EQ(refusal("p"), folder_.path() + "/p: has several YAML documents; write one");
-  for (const char* flag : {"node-name", "kubeconfig", "state-dir", "pool-settings"}) {
+  for (const char* flag : {"node-name", "kubeconfig", "state-dir", "pool-settings", "grant-keys",
+                           "require-signed-grants", "metrics-authentication"}) {
     write("p", std::string(flag) + ": x\n");
     EXPECT_NE(refusal("p").find(std::string("--") + flag +
                                 " is the same for all nodes; set it on the command line"),

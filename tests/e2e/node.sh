@@ -413,17 +413,22 @@ start_launcher() {
   wait_for tangram-launcher in_node "$launcher_program" run -- true
 }
 
-start_agent() { # ARGUMENT...
+# start_agent [--program=PATH] ARGUMENT...: an agent of an earlier version does not know all flags.
+start_agent() {
   # Nothing of a driver is on this machine.
-  local cards=--cards-by-runtime=true
+  local program=$agent_program launcher="$launcher_program run --" cards=--cards-by-runtime=true
   [[ " $* " != *" --cards-by-runtime="* ]] || cards=
+  if [[ ${1:-} == --program=* ]]; then
+    program=${1#*=} launcher=env cards=
+    shift
+  fi
   start_launcher
   PATH=$repo_root/build/release/tests/fake_mps:$repo_root/tests/e2e/nvidia:$PATH TANGRAM_FAKE_NVML=$node_root/cards.json \
-    start_in_node tangram-node "$agent_program" \
+    start_in_node tangram-node "$program" \
     --node-name "$node_name" --kubeconfig "$state/tangram-node.kubeconfig" \
     --nvml-library "$repo_root/build/release/tests/fake_nvml/libnvidia-ml.so.1" \
     --grant-keys "$state/grant-keys" --require-signed-grants ${cards:+"$cards"} \
-    --mps-launcher "$launcher_program run --" --listen "127.0.0.1:$(cat "$node_root/agent-port")" "$@"
+    --mps-launcher "$launcher" --listen "127.0.0.1:$(cat "$node_root/agent-port")" "$@"
   wait_for tangram-node answers "$(cat "$node_root/agent-port")"
 }
 

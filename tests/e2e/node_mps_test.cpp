@@ -3,6 +3,9 @@
 #include "tests/e2e/environment.hpp"
 #include "tests/e2e/node_fixture.hpp"
 
+#include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -10,7 +13,9 @@
 namespace tangram::e2e {
 namespace {
 
+namespace fs = std::filesystem;
 using namespace std::chrono_literals;
+using Arguments = std::vector<std::string>;
 
 constexpr int kSharers = 4;
 constexpr int kShmOfCard = 64 * kSharers;       // MiB
@@ -30,11 +35,12 @@ class NodeMpsTest : public NodeTest {
   /// Creates a pod with a share of the card of that model, and waits for its start.
   /// @returns what its program found
   std::string found_by(const std::string& name, const std::string& model,
-                       const std::string& fraction, const std::vector<std::string>& program) {
+                       const std::string& fraction, const std::vector<std::string>& program,
+                       std::chrono::seconds limit = 60s) {
     create(gpu_pod(name,
                    {{"gpu-fraction", fraction}, {"gpu-model", model}, {"gpu-isolation", "mps"}},
                    program));
-    if (!wait_starts(uid_of(name), "main", 1, 60s)) return "no start";
+    if (!wait_starts(uid_of(name), "main", 1, limit)) return "no start";
     const auto environment = starts_.of(uid_of(name)).front().environment;
     const auto found = environment.find("TANGRAM_E2E_FOUND");
     return found == environment.end() ? "" : found->second;
@@ -86,6 +92,40 @@ TEST_F(NodeMpsTest, ATenantWithoutTheVariablesGetsAtMostTheLargestShare) {
   expect_all_starts_right();
 }
 
+/// What a client asks of the daemon in its namespace, through the socket that kubelet mounted into
+/// its container.
+TEST_F(NodeMpsTest, ClientsGoOnWhileAgentAndKubeletAreKilledAndReachTheNextDaemon) {
+  ASSERT_EQ(found_by("client", "A100*", "0.3", {"hold"}), "");
+  const std::string daemon = daemon_pid(cards_[0]);
+  ASSERT_NE(daemon, "");
+  int number = 0;
+  const auto expect_served = [&](const std::string& killed) {
+    EXPECT_EQ(found_by("next-" + std::to_string(++number), "A100*", "0.1", {"mps", kPipes}),
+              "memory 24576 compute 30")
+        << "after SIGKILL for " << killed << "\n"
+        << agent_log();
+    EXPECT_EQ(states()["client"].containers["main"].restarts, 0) << killed;
+  };
+  for (const char* const program : {"tangram-node", "kubelet"}) {
+    node_.kill(program);
+    EXPECT_TRUE(fs::exists("/proc/" + daemon)) << program;
+    node_.start(program, program == std::string("kubelet") ? Arguments() : agent_arguments());
+    ASSERT_TRUE(wait_node_offers_slots(60s));
+    expect_served(program);
+    EXPECT_EQ(daemon_pid(cards_[0]), daemon) << program;
+  }
+  const auto killed = std::chrono::steady_clock::now();
+  ASSERT_EQ(::kill(std::stoi(daemon), SIGKILL), 0);
+  EXPECT_TRUE(eventually(60s, [&] {
+    const std::string next = daemon_pid(cards_[0]);
+    return !next.empty() && next != daemon && fs::exists("/proc/" + next);
+  })) << agent_log();
+  const auto took = std::chrono::steady_clock::now() - killed;
+  expect_served("the daemon");
+  Figures("NodeMps").add("next_daemon_ms", static_cast<int>(took / 1ms));
+  expect_all_starts_right();
+}
+
 /// A card with 16 chunks: 0.5 has eight, 0.1 has one. Daemons without partitions, of the tests
 /// before, end first, and those with partitions before the next test.
 TEST_F(NodeMpsTest, SmPartitionsDivideACardsCompute) {
@@ -111,9 +151,11 @@ TEST_F(NodeMpsTest, SmPartitionsDivideACardsCompute) {
   }
   EXPECT_EQ(partitions.size(), 2U);
 
-  // Partitions end with their containers: 14 of the 16 chunks are free for another.
+  // Partitions end with their containers: 14 of the 16 chunks are free for another. One that ended
+  // within seconds of its preparation may be about to start again: its partition is kept for a
+  // minute.
   remove_pods();
-  EXPECT_EQ(found_by("next", "A100*", "0.9", {"mps", kPipes}), "memory 73728 compute 100");
+  EXPECT_EQ(found_by("next", "A100*", "0.9", {"mps", kPipes}, 120s), "memory 73728 compute 100");
   remove_pods();
   node_.stop("tangram-node");
   start_agent();

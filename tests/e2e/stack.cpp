@@ -81,7 +81,8 @@ ExtenderProcess::ExtenderProcess(Options options)
 }
 
 void ExtenderProcess::start() {
-  std::vector<std::string> command = {environment().extender};
+  std::vector<std::string> command = {options_.program.empty() ? environment().extender
+                                                               : options_.program.string()};
   const auto set = [&](const std::string& setting) {
     command.insert(command.end(), {"--set", setting});
   };
@@ -109,6 +110,12 @@ void ExtenderProcess::start() {
   auto started = Process::start(command, log(), variables);
   if (!started) throw std::runtime_error(started.error().message);
   process_ = std::move(*started);
+}
+
+void ExtenderProcess::replace_by(const std::filesystem::path& program) {
+  process_->terminate();
+  options_.program = program;
+  start_ready();
 }
 
 std::filesystem::path ExtenderProcess::log() const { return log_of(options_.name); }

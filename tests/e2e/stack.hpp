@@ -27,6 +27,7 @@ class ExtenderProcess {
     /// Made by webhook_certificates(). With them: TLS, verbs only for the scheduler's certificate,
     /// and its own port for metrics and health. "" = none.
     std::filesystem::path certificates = {};
+    std::filesystem::path program = {};  ///< "" = this version's
   };
   explicit ExtenderProcess(Options options);
 
@@ -37,6 +38,8 @@ class ExtenderProcess {
     start();
     wait_ready();
   }
+  /// SIGTERM; then another version of the program on the same port, when it is ready.
+  void replace_by(const std::filesystem::path& program);
   Process& process() { return *process_; }
   void kill() { process_->kill(); }
 

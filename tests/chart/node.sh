@@ -5,6 +5,7 @@
 # chart: images, users, volumes, probes, rights, webhook, order of installation.
 
 source tests/e2e/node.sh
+source tests/chart/operator.sh
 script_path=$repo_root/scripts/e2e # node.sh starts programs of the node through it
 
 images=$repo_root/build/images # from scripts/check-image
@@ -100,18 +101,27 @@ webhook_rejects() {
   [[ $message == *"denied the request: pod half: tangram.dev/gpu-fraction"* ]]
 }
 
-half_a_card() {
-  wait_for kube-apiserver webhook_rejects
-  pod_with 0.5 >/dev/null
+wait_half() {
   kubectl_admin --namespace default wait --for=condition=Ready pod/half --timeout 120s >/dev/null || {
     kubectl_admin --namespace default describe pod half >&2
     explain_pods
     die "the pod with half a card does not start"
   }
+}
+
+grant_of_half() {
+  kubectl_admin --namespace default get pod half --output json | jq -r '.metadata.annotations["tangram.dev/gpu-grant"]'
+}
+
+granted_card() { grant_of_half | jq -r '.containers[0].cards[0].uuid'; }
+
+half_a_card() {
+  wait_for kube-apiserver webhook_rejects
+  pod_with 0.5 >/dev/null
+  wait_half
   local granted
-  granted=$(kubectl_admin --namespace default get pod half --output json |
-    jq -r '.metadata.annotations["tangram.dev/gpu-grant"] | fromjson
-      | if .sig then .containers[0].cards[0].uuid else "unsigned" end')
+  granted=$(granted_card)
+  [ -n "$(grant_of_half | jq -r '.sig // ""')" ] || die "the grant is not signed"
   grep -h -r '^TANGRAM_' "$node_root/records" | grep -q -x "TANGRAM_CARD_UUIDS=$granted" ||
     die "the container does not see the granted card $granted: $(cat "$node_root"/records/*)"
 }
@@ -133,7 +143,8 @@ check_on_node() {
     exit 77 # skipped, as in scripts/stages.sh
   fi
   [ -f "$images/tangram-node.tar" ] || die "there are no images in $images; run scripts/check-image"
-  build_programs "${control_plane[@]}" "${node_programs[@]}"
+  build_programs "${control_plane[@]}" "${node_programs[@]}" "${nvidia_toolkit[@]}"
+  build release fake_nvml >/dev/null
   clear_state
   # The agent's pod creates this folder of the machine if it does not exist.
   local made=
@@ -169,4 +180,9 @@ check_on_node() {
   }
   half_a_card
   echo "check-chart: the chart's pods run on a node, and a pod with an annotation sees its granted half card"
+  kubectl_admin --namespace default delete pod half --wait >/dev/null
+  helm_on_cluster uninstall tangram --wait >/dev/null
+  kubectl_admin delete namespace "$namespace" --wait >/dev/null
+  kubectl_admin label node "$node_name" tangram.dev/agent- >/dev/null
+  check_on_operators_node
 }

@@ -30,6 +30,21 @@ class MessageAsJson final : public spdlog::custom_flag_formatter {
   }
 };
 
+/// In a pattern, the level as zap calls it, the logger of Kubernetes' controllers.
+class LevelOfControllers final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm& /*time*/,
+              spdlog::memory_buf_t& out) override {
+    auto level = spdlog::level::to_string_view(message.level);
+    if (message.level == spdlog::level::warn) level = "warn";
+    if (message.level == spdlog::level::critical) level = "fatal";
+    out.append(level.data(), level.data() + level.size());
+  }
+  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<LevelOfControllers>();
+  }
+};
+
 // Set once, before other threads run.
 LogFormat g_format =
     LogFormat::kText;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
@@ -39,8 +54,8 @@ LogFormat g_format =
 std::unique_ptr<spdlog::formatter> json_log_formatter() {
   auto formatter =
       std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc, "\n");
-  formatter->add_flag<MessageAsJson>('*').set_pattern(
-      R"({"level":"%l","ts":"%Y-%m-%dT%H:%M:%S.%eZ","msg":%*})");
+  formatter->add_flag<MessageAsJson>('*').add_flag<LevelOfControllers>('L').set_pattern(
+      R"({"level":"%L","ts":"%Y-%m-%dT%H:%M:%S.%eZ","msg":%*})");
   return formatter;
 }
 

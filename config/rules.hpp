@@ -101,6 +101,8 @@ constexpr Rule yes_or_no() {
 
 /// "a,b" -> {"a", "b"}. @returns nothing if a name is empty
 [[nodiscard]] std::optional<std::vector<std::string>> split_names(std::string_view text);
+/// Whether a text can be the key of a label or a taint.
+[[nodiscard]] bool is_key(std::string_view text);
 
 template <auto Field>
 constexpr Rule name_list() {
@@ -113,6 +115,20 @@ constexpr Rule name_list() {
                 if (names) Of::in(config) = std::move(*names);
                 return names.has_value();
               }};
+}
+
+/// Keys of labels or taints: "nvidia.com/gpu".
+template <auto Field>
+constexpr Rule key_list() {
+  Rule rule = name_list<Field>();
+  rule.form = "keys with one comma between, without values, effects and spaces, or \"\"";
+  rule.set = [](Config& config, std::string_view text) {
+    auto keys = split_names(text);
+    const bool valid = keys && std::ranges::all_of(*keys, is_key);
+    if (valid) FieldOf<Field>::in(config) = std::move(*keys);
+    return valid;
+  };
+  return rule;
 }
 
 /// An address and a port; of a listener that need not be there, "" too.

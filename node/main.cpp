@@ -79,7 +79,9 @@ class Pool {
         folder_, choice_,
         [this](const node::PoolChoice& other) -> Result<void> {
           const auto usable = settings(other);
-          return usable ? Result<void>() : usable.error();
+          if (!usable) return usable.error();
+          const auto sharing = usable->vendor->card_sharing();
+          return sharing ? Result<void>() : sharing.error();
         },
         [] { ::kill(::getpid(), SIGTERM); });
     return chosen;

@@ -23,14 +23,24 @@ namespace {
 namespace fs = std::filesystem;
 
 /// By the first ones the agent reaches its Node and what it remembers, before it knows its pool.
-/// The others say whom it trusts, which must not depend on who may label a Node.
-constexpr std::array<std::string_view, 7> kNotOfPools{"node-name",
-                                                      "kubeconfig",
-                                                      "state-dir",
-                                                      "pool-settings",
-                                                      "grant-keys",
-                                                      "require-signed-grants",
-                                                      "metrics-authentication"};
+/// The next say whom it trusts, which must not depend on who may label a Node. Kubelet probes the
+/// agent, and Prometheus scrapes it, where the DaemonSet says.
+constexpr std::array<std::string_view, 10> kNotOfPools{"node-name",
+                                                       "kubeconfig",
+                                                       "state-dir",
+                                                       "pool-settings",
+                                                       "grant-keys",
+                                                       "require-signed-grants",
+                                                       "metrics-authentication",
+                                                       "listen",
+                                                       "metrics-tls-cert",
+                                                       "metrics-tls-key"};
+
+/// Without its dashes.
+bool is_flag(std::string_view name) {
+  return !name.empty() &&
+         std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
+}
 
 Result<std::set<std::string>> pools_in(const std::string& folder) {
   std::set<std::string> names;
@@ -64,6 +74,10 @@ Result<std::vector<std::string>> read_flags(std::string json) {
   std::vector<std::string> arguments;
   json::Reader in(json);
   in.object([&](std::string_view flag) {
+    if (!is_flag(flag)) {
+      in.fail(quote(flag) + " is no flag; write it as --help does, without the dashes before it");
+      return;
+    }
     if (std::ranges::find(kNotOfPools, flag) != kNotOfPools.end()) {
       in.fail("--" + std::string(flag) + " is the same for all nodes; set it on the command line");
       return;
@@ -141,16 +155,23 @@ PoolWatch::PoolWatch(std::string folder, PoolChoice current, Check check,
 
 void PoolWatch::see(const std::string& label) {
   const std::lock_guard lock(mutex_);
-  if (restarting_ || seen_ == label) return;
-  seen_ = label;
+  if (restarting_) return;
+  // Each time: its file may have come since.
   const auto chosen = choose_pool(folder_, label);
-  if (chosen && *chosen == current_) return;
-  const auto usable = chosen ? check_(*chosen) : Result<void>(chosen.error());
-  if (!usable) return spdlog::error("the settings stay as they are: {}", usable.error().message);
+  if (!chosen) return stay(chosen.error().message);
+  if (*chosen == current_) return stay("");
+  if (checked_ == *chosen) return;  // the check prints what is wrong
+  checked_ = *chosen;
+  if (const auto usable = check_(*chosen); !usable) return stay(usable.error().message);
   spdlog::info("other settings apply to this node ({}): restarting; containers go on",
                chosen->value_or("those of the command line"));
   restarting_ = true;
   restart_();
+}
+
+void PoolWatch::stay(const std::string& problem) {
+  if (std::exchange(problem_, problem) == problem || problem.empty()) return;
+  spdlog::error("the settings stay as they are: {}", problem);
 }
 
 }  // namespace tangram::node

@@ -67,9 +67,13 @@ class PoolWatch {
   const PoolChoice current_;
   const Check check_;
   const std::function<void()> restart_;
+  void stay(const std::string& problem);  ///< logged once; "" = there is none
+
   std::mutex mutex_;
-  std::optional<std::string> seen_;  ///< label, under mutex_; a mistake is logged once
-  bool restarting_ = false;          ///< under mutex_
+  // Under mutex_.
+  std::string problem_;
+  std::optional<PoolChoice> checked_;  ///< the last one; its file is not read again
+  bool restarting_ = false;
 };
 
 }  // namespace tangram::node

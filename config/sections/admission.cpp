@@ -30,7 +30,7 @@ constexpr Setting kAdmissionSettings[]{
      "Keys of taints, with commas between. Pods with a request tolerate them with the effect "
      "NoSchedule and any value. The default: the taints with which clouds and autoscalers keep "
      "other pods off GPU nodes. \"\" = none.",
-     name_list<&Admission::tolerations>()},
+     key_list<&Admission::tolerations>()},
     {"aggregates",
      "Whether containers with a request get tangram.dev/gpu-milli and tangram.dev/gpu-mem-mib, by "
      "which quotas, kube-scheduler's own fit and its preemption see them. Nodes must publish these "

@@ -30,7 +30,7 @@ TEST(LoggingTest, AMessageIsAJsonObjectOnOneLine) {
             R"({"level":"info","ts":"2026-01-31T09:30:00.123Z","msg":"pod ml/train bound"})"
             "\n");
   EXPECT_EQ(logged(spdlog::level::warn, "a \"quote\", a \\ and a percent: %v"),
-            R"({"level":"warning","ts":"2026-01-31T09:30:00.123Z",)"
+            R"({"level":"warn","ts":"2026-01-31T09:30:00.123Z",)"
             R"("msg":"a \"quote\", a \\ and a percent: %v"})"
             "\n");
 }

@@ -178,6 +178,10 @@ const std::vector<Refusal> kValues{
     {.name = "NoPolicy",
      .text = "scheduler: {policy: \"\"}\n",
      .message = "t.yaml:1:21: scheduler.policy: \"\" is not allowed; write the name of a policy"},
+    {.name = "ATaintWithItsEffect",
+     .text = "admission: {tolerations: \"nvidia.com/gpu:NoSchedule\"}\n",
+     .message = "t.yaml:1:26: admission.tolerations: \"nvidia.com/gpu:NoSchedule\" is not allowed; "
+                "write keys with one comma between, without values, effects and spaces, or \"\""},
 };
 
 const std::vector<Refusal> kContradictions{

@@ -271,6 +271,27 @@ TEST_F(AgentLabelsPolicyTest, NoOtherLabelAndNothingOfAnother) {
   Figures("agent_labels_policy").add("refused", static_cast<int>(writes.size()));
 }
 
+TEST_F(AgentLabelsPolicyTest, ValuesThatOthersMayWriteCannotBeListedInAdvance) {
+  const std::string listed =
+      "an agent may list in the annotation tangram.dev/written-labels only labels of NVIDIA's";
+  const std::string unlisted = "an agent may change only the labels tangram.dev/gpu and";
+  expect(*api_of_a_, "a",
+         labels("one", R"("nvidia.com/gpu.count":"1")", R"("nvidia.com/gpu.count=1")"));
+  expect(*api_of_a_, "a",
+         labels("another, with the first kept", R"("nvidia.com/gpu.count":"2")",
+                R"("nvidia.com/gpu.count=1,nvidia.com/gpu.count=2")", listed));
+  expect(*api_of_a_, "a",
+         {"the label away, the list kept",
+          R"({"metadata":{"labels":{"nvidia.com/gpu.count":null}}})", ""});
+  expect(*api_, "a",
+         {"another's label", R"({"metadata":{"labels":{"nvidia.com/gpu.count":"4"}}})", ""});
+  expect(*api_of_a_, "a",
+         labels("a change of it", R"("nvidia.com/gpu.count":"99")",
+                R"("nvidia.com/gpu.count=1,nvidia.com/gpu.count=99")", unlisted));
+  expect(*api_of_a_, "a",
+         {"its removal", R"({"metadata":{"labels":{"nvidia.com/gpu.count":null}}})", unlisted});
+}
+
 TEST_F(AgentPolicyTest, ATokenOfNoNodeWritesNone) {
   const auto api = open_api(agent_without_node());
   for (const char* node : {"a", "b"}) {

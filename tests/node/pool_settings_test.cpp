@@ -67,11 +67,17 @@ TEST_F(PoolSettingsTest, MistakesNameTheFile) {
   write("p", "a: 1\n---\nb: 2\n");
   EXPECT_EQ(refusal("p"), folder_.path() + "/p: has several YAML documents; write one");
   for (const char* flag : {"node-name", "kubeconfig", "state-dir", "pool-settings", "grant-keys",
-                           "require-signed-grants", "metrics-authentication"}) {
+                           "require-signed-grants", "metrics-authentication", "listen",
+                           "metrics-tls-cert", "metrics-tls-key"}) {
     write("p", std::string(flag) + ": x\n");
     EXPECT_NE(refusal("p").find(std::string("--") + flag +
                                 " is the same for all nodes; set it on the command line"),
               std::string::npos)
+        << refusal("p");
+  }
+  for (const char* key : {"node-name=other", "--sharers-per-card", "Listen", ""}) {
+    write("p", std::string("\"") + key + "\": x\n");
+    EXPECT_NE(refusal("p").find(" is no flag; write it as --help does"), std::string::npos)
         << refusal("p");
   }
   EXPECT_NE(refusal("missing"), "");
@@ -106,6 +112,18 @@ TEST_F(PoolSettingsTest, TheAgentRestartsOnceForAnotherUsableChoice) {
   EXPECT_EQ(checked, (std::vector<PoolChoice>{"broken"}));  // once
   watch.see("t4");
   watch.see("a100");
+  watch.see("t4");
+  EXPECT_EQ(restarts, 1);
+}
+
+TEST_F(PoolSettingsTest, AFileThatComesAfterItsLabelIsFound) {
+  int restarts = 0;
+  PoolWatch watch(
+      folder_.path(), PoolChoice(), [](const PoolChoice&) { return Result<void>(); },
+      [&] { ++restarts; });
+  watch.see("t4");
+  EXPECT_EQ(restarts, 0);
+  write("t4", "");
   watch.see("t4");
   EXPECT_EQ(restarts, 1);
 }

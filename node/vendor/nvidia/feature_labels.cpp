@@ -213,8 +213,8 @@ std::string_view mode_of(const std::vector<PhysicalCard>& cards, const Machine& 
 void add_machine(const std::vector<PhysicalCard>& cards, const Machine& machine, NodeLabels& out) {
   const bool capable = std::ranges::any_of(cards, &PhysicalCard::mig_capable);
   out.emplace("nvidia.com/mig.capable", capable ? "true" : "false");
-  out.emplace("nvidia.com/gpu.machine",
-              machine.type.empty() ? std::string(kUnknown) : sanitised(machine.type));
+  const std::string type = sanitised(machine.type);
+  out.emplace("nvidia.com/gpu.machine", type.empty() ? std::string(kUnknown) : type);
   out.emplace("nvidia.com/gpu.mode", mode_of(cards, machine));
 }
 

@@ -1,7 +1,9 @@
 #include "cli/doctor/doctor.hpp"
 
 #include "base/base64.hpp"
+#include "base/file.hpp"
 #include "cli/doctor/checks.hpp"
+#include "source_dir.hpp"
 #include "tests/cli/rig.hpp"
 #include "tests/testing/tls.hpp"
 
@@ -220,6 +222,26 @@ TEST_F(DoctorTest, OnlyReads) {
     const bool review = request.path.find("subjectaccessreviews") != std::string::npos;
     EXPECT_TRUE(request.method == kube::Method::kGet || review) << request.path;
   }
+}
+
+/// RBAC answers 403 for a name that the role does not list, whether there is such an object or not.
+TEST_F(DoctorTest, ItsRoleNamesTheWorkloadsThatItReads) {
+  (void)report();
+  const auto role = read_file(TANGRAM_SOURCE_DIR "/deploy/cli/rbac.yaml");
+  ASSERT_TRUE(role);
+  const std::string start = "resources: [deployments, daemonsets]\n  resourceNames: [";
+  const std::size_t found = role->find(start);
+  ASSERT_NE(found, std::string::npos);
+  const std::size_t names = found + start.size();
+  const std::string list = ", " + role->substr(names, role->find(']', names) - names) + ", ";
+  int read = 0;
+  for (const kube::Request& request : rig_.api.calls()) {
+    if (!request.path.starts_with("/apis/apps/v1/")) continue;
+    ++read;
+    const std::string name = request.path.substr(request.path.rfind('/') + 1);
+    EXPECT_NE(list.find(", " + name + ", "), std::string::npos) << name;
+  }
+  EXPECT_GE(read, 3);
 }
 
 TEST_F(DoctorTest, StopsWhereThereIsNoServer) {

@@ -1,6 +1,0 @@
-//go:build tools
-
-// Package tools pins programs that the end-to-end tests run.
-package tools
-
-import _ "k8s.io/kubernetes/cmd/kube-scheduler"

@@ -16,6 +16,7 @@ go_modules=$repo_root/tests/e2e/go
 
 control_plane=(etcd kube-apiserver kube-controller-manager kube-scheduler kubectl)
 other_schedulers=(kube-scheduler-1.28 1.37/kube-scheduler) # the oldest and the newest that we support
+autoscalers=(karpenter-kwok)
 node_programs=(kubelet containerd containerd-shim-runc-v2 ctr)
 older_containerd=(1.7/containerd 1.7/containerd-shim-runc-v2 1.7/ctr)
 nvidia_toolkit=(nvidia-ctk nvidia-ctk-installer nvidia-cdi-hook nvidia-container-runtime nvidia-container-runtime.cdi
@@ -52,6 +53,7 @@ source_of() {
       ;;
     1.*/kube-*) echo "kubernetes-${1%/*}" "k8s.io/kubernetes/cmd/${1#*/}" ;;
     kubectl | kubelet) echo kubernetes "k8s.io/kubernetes/cmd/$1" ;;
+    karpenter-kwok) echo karpenter sigs.k8s.io/karpenter/kwok ;;
     containerd | containerd-shim-runc-v2 | ctr)
       echo containerd "github.com/containerd/containerd/v2/cmd/$1"
       ;;
@@ -187,6 +189,14 @@ build_programs() {
   exec {lock}>&-
 }
 
+# Karpenter's kinds of objects, which its program needs in the cluster.
+keep_definitions() { # GO FOLDER
+  local sources
+  sources=$(cd "$go_modules/karpenter" && "$1" list -m -f '{{.Dir}}' sigs.k8s.io/karpenter)
+  mkdir -p "$2"
+  install --mode 644 "$sources"/{pkg,kwok}/apis/crds/*.yaml "$2"
+}
+
 build_program() { # GO NAME
   local go=$1 name=$2 module package target start=$SECONDS
   read -r module package < <(source_of "$name")
@@ -202,6 +212,7 @@ build_program() { # GO NAME
     tail -n 30 "$log" >&2
     die "$name does not compile; the output is in $log"
   }
+  [ "$module" != karpenter ] || keep_definitions "$go" "${target%/bin/*}/crds"
   mv "$target.part" "$target"
   echo "e2e: compiled $name in $((SECONDS - start)) s"
 }

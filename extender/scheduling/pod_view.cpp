@@ -95,8 +95,12 @@ void fit_to_pod(PodView& view, const kube::Pod& pod, std::string_view held_on,
 }
 
 bool room_is_coming(const model::NodeState& node, const model::PodDemand& demand,
-                    const policies::Policy& policy) {
-  const auto leaving = terminating_pods(node);
+                    const policies::Policy& policy, const std::vector<std::string>& victims) {
+  auto leaving = terminating_pods(node);
+  const bool begun = std::any_of(leaving.begin(), leaving.end(), [&](const std::string& uid) {
+    return std::find(victims.begin(), victims.end(), uid) != victims.end();
+  });
+  if (begun) leaving.insert(leaving.end(), victims.begin(), victims.end());
   return !leaving.empty() && !policy.choose(demand, node) &&
          policy.choose(demand, model::without_pods(node, leaving));
 }

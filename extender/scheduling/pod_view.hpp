@@ -74,7 +74,10 @@ void fit_to_pod(PodView& view, const kube::Pod& pod, std::string_view held_on,
                 const Nominations& nominations, const cluster::PolicySource& policies);
 
 /// Does the node take the pod once its terminating pods are gone, and only then?
+/// @param victims  promised to the pod there. As soon as one terminates, all count as terminating:
+///                 kube-scheduler has deleted them, and the watch shows one after the other
 [[nodiscard]] bool room_is_coming(const model::NodeState& node, const model::PodDemand& demand,
-                                  const policies::Policy& policy);
+                                  const policies::Policy& policy,
+                                  const std::vector<std::string>& victims);
 
 }  // namespace tangram::extender

@@ -90,7 +90,8 @@ std::vector<Nomination> Promises::nominated() const {
   const std::scoped_lock lock(mutex_);
   std::vector<Nomination> pods;
   for (const auto& [uid, promise] : by_pod_) {
-    for (const auto& [name, victims] : promise.victims) pods.push_back({promise.pod, name});
+    for (const auto& [name, victims] : promise.victims)
+      pods.push_back({promise.pod, name, victims});
   }
   return pods;
 }

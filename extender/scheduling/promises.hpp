@@ -19,6 +19,7 @@ namespace tangram::extender {
 struct Nomination {
   cluster::PodPtr pod;
   std::string node;
+  std::vector<std::string> victims;  ///< UIDs of pods that leave the node for it
 };
 
 /// Pods that evict others, and the nodes that they get in return. The API server shows a nomination

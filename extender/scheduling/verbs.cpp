@@ -275,7 +275,7 @@ bool Verbs::gets_room_soon(const kube::Pod& pod, const cluster::PodPlan& plan,
   return std::any_of(promised.begin(), promised.end(), [&](const Nomination& claim) {
     if (claim.pod->uid != pod.uid) return false;
     const auto* node = cluster.find(claim.node);
-    return node != nullptr && room_is_coming(*node, plan.demand, *plan.policy);
+    return node != nullptr && room_is_coming(*node, plan.demand, *plan.policy, claim.victims);
   });
 }
 

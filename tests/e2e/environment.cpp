@@ -43,6 +43,7 @@ Environment read_environment() {
   made.scheduler = variable("TANGRAM_E2E_SCHEDULER");
   made.scheduler_1_28 = optional_variable("TANGRAM_E2E_SCHEDULER_1_28");
   made.scheduler_1_37 = optional_variable("TANGRAM_E2E_SCHEDULER_1_37");
+  made.karpenter = optional_variable("TANGRAM_E2E_KARPENTER");
   made.extender = variable("TANGRAM_E2E_EXTENDER");
   made.fault_api = optional_variable("TANGRAM_E2E_FAULT_API");
   made.kubectl = variable("TANGRAM_E2E_KUBECTL");

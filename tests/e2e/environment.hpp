@@ -16,9 +16,10 @@ struct Environment {
   std::string admin_kubeconfig;     ///< may do anything
   std::string extender_kubeconfig;  ///< with the rights of deploy/scheduler/rbac.yaml
   std::string scheduler_kubeconfig;
-  std::string scheduler;       ///< path of the program, as the next five
+  std::string scheduler;       ///< path of the program, as the next six
   std::string scheduler_1_28;  ///< "" = not built
   std::string scheduler_1_37;  ///< "" = not built
+  std::string karpenter;       ///< with the kwok provider; "" = not built
   std::string extender;
   std::string fault_api;  ///< "" = not built
   std::string kubectl;

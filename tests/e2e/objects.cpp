@@ -37,6 +37,14 @@ void write_ready(Writer& out) {
   out.end_object().end_array();
 }
 
+void write_status(Writer& out, const NodeSpec& node) {
+  out.key("status").begin_object();
+  write_amounts(out, "capacity", node);
+  write_amounts(out, "allocatable", node);
+  write_ready(out);
+  out.end_object();
+}
+
 void write_resources(Writer& out, const PodSpec& pod) {
   StringMap requests = {{"cpu", "100m"}, {"memory", "64Mi"}};
   requests.insert(pod.requests.begin(), pod.requests.end());
@@ -92,11 +100,17 @@ std::string node_json(const NodeSpec& node) {
   write_texts(out, "labels", labels);
   write_texts(out, "annotations", {{"tangram.dev/cards", cards_json(node.cards)}});
   out.end_object();
-  out.key("status").begin_object();
-  write_amounts(out, "capacity", node);
-  write_amounts(out, "allocatable", node);
-  write_ready(out);
-  out.end_object().end_object();
+  write_status(out, node);
+  out.end_object();
+  return text;
+}
+
+std::string node_status_json(const NodeSpec& node) {
+  std::string text;
+  Writer out(text);
+  out.begin_object();
+  write_status(out, node);
+  out.end_object();
   return text;
 }
 

@@ -34,6 +34,8 @@ struct NodeSpec {
                                        const std::string& model = "A100-SXM4-80GB",
                                        int memory_mib = 81'920);
 [[nodiscard]] std::string node_json(const NodeSpec& node);
+/// {"status": …} of the same node, for a patch of one without cards.
+[[nodiscard]] std::string node_status_json(const NodeSpec& node);
 /// The value of the annotation tangram.dev/cards.
 [[nodiscard]] std::string cards_json(const std::vector<CardSpec>& cards);
 

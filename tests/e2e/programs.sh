@@ -5,6 +5,8 @@
 #   build_programs NAME...  compiles the missing programs
 #   demand_tools NAME...    ends the script, before anything is compiled, if the machine lacks a command that
 #                           compiling or running those programs needs
+#   kubernetes_versions     prints the versions of Kubernetes that the modules pin, "1.30.14", one a line
+#   use_kubernetes 1.30     chooses the control plane's version for this script and those that it starts
 #
 # The programs are in a cache outside the tree, with a folder for each version of a module's files, so all
 # checkouts of the same versions share them. Compiling all programs takes about 15 minutes on two cores.
@@ -13,19 +15,45 @@ e2e_cache=${TANGRAM_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tangram-e2e}
 go_modules=$repo_root/tests/e2e/go
 
 control_plane=(etcd kube-apiserver kube-controller-manager kube-scheduler kubectl)
-other_schedulers=(kube-scheduler-1.28 kube-scheduler-1.37) # the oldest and the newest that we support
+other_schedulers=(kube-scheduler-1.28 1.37/kube-scheduler) # the oldest and the newest that we support
+autoscalers=(karpenter-kwok)
 node_programs=(kubelet containerd containerd-shim-runc-v2 ctr)
 older_containerd=(1.7/containerd 1.7/containerd-shim-runc-v2 1.7/ctr)
 nvidia_toolkit=(nvidia-ctk nvidia-ctk-installer nvidia-cdi-hook nvidia-container-runtime nvidia-container-runtime.cdi
   nvidia-container-runtime.legacy nvidia-container-runtime-hook)
 chart_programs=(helm)
 
-# NAME -> "MODULE PACKAGE"
+# MODULE -> the version of Kubernetes that it pins, "1.36.3"; nothing if it pins none.
+pinned_kubernetes() {
+  sed -n 's#^.*k8s.io/kubernetes v\([0-9.]*\)$#\1#p' "$go_modules/$1/go.mod" | head -n 1
+}
+
+kubernetes_versions() {
+  local module
+  for module in "$go_modules"/kubernetes*; do pinned_kubernetes "${module##*/}"; done | sort -V
+}
+
+use_kubernetes() { # MAJOR.MINOR
+  local minor=$1 current
+  kubernetes_versions | grep --quiet "^${minor//./\\.}\." ||
+    die "no module pins Kubernetes $minor; there are: $(kubernetes_versions | paste -sd ' ')"
+  current=$(pinned_kubernetes kubernetes)
+  [ "$minor" != "${current%.*}" ] || minor=
+  export TANGRAM_E2E_KUBERNETES=$minor
+}
+
+# NAME -> "MODULE PACKAGE". $TANGRAM_E2E_KUBERNETES chooses the version of the control plane; VERSION/NAME is a program
+# of that version.
 source_of() {
   case $1 in
     etcd) echo kubernetes go.etcd.io/etcd/server/v3 ;;
     kube-scheduler-*) echo "${1#kube-}" k8s.io/kubernetes/cmd/kube-scheduler ;;
-    kube-* | kubectl | kubelet) echo kubernetes "k8s.io/kubernetes/cmd/$1" ;;
+    kube-*)
+      echo "kubernetes${TANGRAM_E2E_KUBERNETES:+-$TANGRAM_E2E_KUBERNETES}" "k8s.io/kubernetes/cmd/$1"
+      ;;
+    1.*/kube-*) echo "kubernetes-${1%/*}" "k8s.io/kubernetes/cmd/${1#*/}" ;;
+    kubectl | kubelet) echo kubernetes "k8s.io/kubernetes/cmd/$1" ;;
+    karpenter-kwok) echo karpenter sigs.k8s.io/karpenter/kwok ;;
     containerd | containerd-shim-runc-v2 | ctr)
       echo containerd "github.com/containerd/containerd/v2/cmd/$1"
       ;;
@@ -44,23 +72,24 @@ module_cache() {
 }
 
 program() {
-  local module package
+  local module package name=$1
   read -r module package < <(source_of "$1")
   : "$package"
-  echo "$(module_cache "$module")/bin/$1"
+  case $module in kubernetes-*) name=${1#*/} ;; esac
+  echo "$(module_cache "$module")/bin/$name"
 }
 
 # Kubernetes reports its version from these variables, which its own build system sets. NVIDIA's programs link NVML when
 # they use it.
 link_flags() { # MODULE
   local version rest
-  version=$(sed -n 's#^.*k8s.io/kubernetes \(v[0-9.]*\)$#\1#p' "$go_modules/$1/go.mod" | head -n 1)
+  version=$(pinned_kubernetes "$1")
   echo -n "-s -w"
   [ "$1" != nvidia ] || echo -n " '-extldflags=-Wl,--unresolved-symbols=ignore-in-object-files -Wl,-z,lazy'"
   [ -n "$version" ] || return 0
-  rest=${version#v1.}
+  rest=${version#1.}
   local variables=k8s.io/component-base/version
-  echo -n " -X $variables.gitVersion=$version -X $variables.gitMajor=1"
+  echo -n " -X $variables.gitVersion=v$version -X $variables.gitMajor=1"
   echo -n " -X $variables.gitMinor=${rest%%.*} -X $variables.gitTreeState=clean"
 }
 
@@ -160,6 +189,14 @@ build_programs() {
   exec {lock}>&-
 }
 
+# Karpenter's kinds of objects, which its program needs in the cluster.
+keep_definitions() { # GO FOLDER
+  local sources
+  sources=$(cd "$go_modules/karpenter" && "$1" list -m -f '{{.Dir}}' sigs.k8s.io/karpenter)
+  mkdir -p "$2"
+  install --mode 644 "$sources"/{pkg,kwok}/apis/crds/*.yaml "$2"
+}
+
 build_program() { # GO NAME
   local go=$1 name=$2 module package target start=$SECONDS
   read -r module package < <(source_of "$name")
@@ -175,6 +212,7 @@ build_program() { # GO NAME
     tail -n 30 "$log" >&2
     die "$name does not compile; the output is in $log"
   }
+  [ "$module" != karpenter ] || keep_definitions "$go" "${target%/bin/*}/crds"
   mv "$target.part" "$target"
   echo "e2e: compiled $name in $((SECONDS - start)) s"
 }

@@ -248,8 +248,10 @@ template <class Stream>
 void ApiConnection::stream_watch(Stream& stream, const kube::Request& request) {
   watching_ = true;
   WatchWriter<Stream> writer(stream);
-  std::jthread client([&, socket = socket_.native_handle()] {
-    if (!client_moves(socket, kOpeningGrace)) {
+  // A list as a stream never begins with silence: it is refused, or frames come.
+  const auto grace = request.query.contains("sendInitialEvents") ? kForever : kOpeningGrace;
+  std::jthread client([&, grace, socket = socket_.native_handle()] {
+    if (!client_moves(socket, grace)) {
       writer.open();
       client_moves(socket, kForever);
     }

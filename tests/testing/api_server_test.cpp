@@ -152,6 +152,17 @@ TEST_F(ApiServerTest, RefusesAWatchInOneAnswer) {
   EXPECT_EQ(json_at(refused->body, "kind"), "Status");
 }
 
+// As by a server without streaming lists that is slow to say so.
+TEST_F(ApiServerTest, RefusesALateStreamOfAListInOneAnswer) {
+  api.will({.watch = true}, {.kind = Fault::Kind::kDelay, .delay = std::chrono::milliseconds(300)});
+  // Without resourceVersionMatch, which makes it invalid.
+  const auto refused =
+      client.request("GET", std::string(kPods) + "?watch=1&sendInitialEvents=true");
+  ASSERT_TRUE(refused.has_value()) << refused.error().message;
+  EXPECT_EQ(refused->status, 422);
+  EXPECT_EQ(json_at(refused->body, "kind"), "Status");
+}
+
 TEST_F(ApiServerTest, CutsAWatchWithoutALastChunk) {
   api.will({.watch = true}, {.kind = Fault::Kind::kCutWatch, .frames = 1});
   OpenWatch watch(server->port(), std::string(kPods) + "?watch=1");

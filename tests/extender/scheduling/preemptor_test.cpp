@@ -148,6 +148,21 @@ TEST_F(PreemptorTest, EvictsNobodyElseWhileItsVictimsLeave) {
   EXPECT_NE(json_at(reply, "FailedNodes"), "{}") << reply;
 }
 
+// kube-scheduler deletes all of them before it tries the pod again, but its watch and ours show one
+// after the other.
+TEST_F(PreemptorTest, EvictsNobodyElseWhileTheFirstOfItsVictimsLeaves) {
+  const std::string first = bound("first", "0.5", "a");
+  const std::string second = bound("second", "0.5", "a");
+  const std::string other = bound("other", "1", "b");
+  wait_urgently("p", "0.7");
+  const std::string both = R"("a":{"Pods":[{"UID":")" + first + R"("},{"UID":")" + second +
+                           R"("}],"NumPDBViolations":0})";
+  EXPECT_NE(preempt("p", "{" + both + "}").find(second), std::string::npos);
+  rig_.ask(testing::write_request(kube::Method::kDelete, "/api/v1/namespaces/ml/pods/first", ""));
+  rig_.show("first");
+  EXPECT_EQ(preempt("p", "{" + victims("a", second) + "," + victims("b", other) + "}"), kNobody);
+}
+
 TEST_F(PreemptorTest, EvictsOthersIfNobodyLeft) {
   const std::string victim = bound("victim", "1", "a");
   const std::string other = bound("other", "1", "b");

@@ -3,4 +3,4 @@
 // Package tools pins programs that the end-to-end tests run.
 package tools
 
-import _ "k8s.io/kubernetes/cmd/kube-scheduler"
+import _ "sigs.k8s.io/karpenter/kwok"

@@ -58,7 +58,7 @@ metadata: {name: gpu}
 spec:
   template:
     metadata:
-      labels: {tangram.dev/agent: "true"}
+      labels: {tangram.dev/agent: "true", tangram.dev/gpu-model: A100-SXM4-80GB}
     spec:
       requirements:
       - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
@@ -173,7 +173,8 @@ void StandInNodes::publish(const std::string& name) {
   json::Writer out(body);
   out.begin_object().key("metadata").begin_object();
   out.member("resourceVersion", text_of(node["metadata"], "resourceVersion"));
-  out.key("labels").begin_object().member("tangram.dev/gpu", "true").end_object();
+  out.key("labels").begin_object().member("tangram.dev/gpu", "true");
+  out.member("tangram.dev/gpu-model", spec.cards.front().model).end_object();
   out.key("annotations").begin_object();
   out.member("tangram.dev/cards", cards_json(spec.cards)).end_object().end_object();
   out.key("spec").begin_object().key("taints").raw(other_taints(node)).end_object().end_object();

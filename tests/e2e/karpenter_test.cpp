@@ -3,7 +3,9 @@
 
 #include "tests/e2e/karpenter.hpp"
 
+#include "tests/e2e/environment.hpp"
 #include "tests/e2e/fixture.hpp"
+#include "tests/e2e/kubectl.hpp"
 #include "tests/e2e/webhook.hpp"
 
 namespace tangram::e2e {
@@ -115,6 +117,35 @@ TEST_F(KarpenterTest, MakesNoNodeForAPodThatFitsInSumButOnNoCard) {
   EXPECT_FALSE(watcher_.wait_pod_bound("large-0", 40s));
   EXPECT_EQ(nodes_->made(), 1);
   expect_books_right_soon(webhook_->extender());
+}
+
+/// The remedy that docs/operations.md describes.
+TEST_F(KarpenterTest, HeadroomMakesANodeForAPodThatFitsInSumButOnNoCard) {
+  cluster_.add_pods(pods(kCardsOfInstance, {{"gpu-fraction", "0.6"}}));
+  ASSERT_TRUE(watcher_.wait_bound(kCardsOfInstance, 90s)) << count_bound(watcher_.pods());
+  const std::string first = watcher_.wait_pod_bound("pod-0", 1s).value().node;
+  const KubectlAnswer printed =
+      run_command({KUBECTL_TANGRAM, "autoscaler", "headroom", "--from", first, "--namespace",
+                   "default", "--kubeconfig", environment().admin_kubeconfig});
+  ASSERT_TRUE(printed.done()) << printed.text;
+  const KubectlAnswer applied = kubectl({"apply", "-f", "-"}, printed.text);
+  ASSERT_TRUE(applied.done()) << applied.text;
+  EXPECT_TRUE(nodes_->wait_count(2, 60s)) << nodes_->count() << " nodes";
+  ASSERT_TRUE(watcher_.wait_bound(kCardsOfInstance + 1, 60s)) << count_bound(watcher_.pods());
+
+  const auto begin = TimePoint::clock::now();
+  cluster_.add_pods(pods(1, {{"gpu-fraction", "0.8"}}, "large"));
+  const auto large = watcher_.wait_pod_bound("large-0", 60s);
+  ASSERT_TRUE(large);
+  const auto bound = TimePoint::clock::now();
+  EXPECT_NE(large->node, first);
+  EXPECT_TRUE(nodes_->wait_count(3, 60s)) << nodes_->count() << " nodes";
+  ASSERT_TRUE(watcher_.wait_bound(kCardsOfInstance + 2, 60s)) << count_bound(watcher_.pods());
+  Figures("karpenter_headroom")
+      .add("bound_after_s", seconds_between(begin, bound))
+      .add("next_headroom_after_s", seconds_between(begin, TimePoint::clock::now()));
+  expect_books_right_soon(webhook_->extender());
+  kubectl({"delete", "-f", "-"}, printed.text);
 }
 
 }  // namespace

@@ -18,4 +18,7 @@ struct KubectlAnswer {
 KubectlAnswer kubectl(const std::vector<std::string>& arguments, const std::string& input = "",
                       const std::string& user = "");
 
+/// The same of any program.
+KubectlAnswer run_command(const std::vector<std::string>& words);
+
 }  // namespace tangram::e2e

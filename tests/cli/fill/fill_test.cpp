@@ -79,7 +79,14 @@ TEST(FillTest, WritesIntoATemplateWhatTheWebhookWritesIntoItsPods) {
             "              tangram.dev/gpu-slot: \"1\"\n"
             "          env:\n"
             "            - name: NVIDIA_VISIBLE_DEVICES\n"
-            "              value: void\n");
+            "              value: void\n"
+            "      tolerations:\n"
+            "        - effect: NoSchedule\n"
+            "          key: nvidia.com/gpu\n"
+            "          operator: Exists\n"
+            "        - effect: NoSchedule\n"
+            "          key: amd.com/gpu\n"
+            "          operator: Exists\n");
   EXPECT_EQ(joined(filled.refusals) + joined(filled.notes), "");
 }
 
@@ -116,7 +123,7 @@ TEST(FillTest, TranslatesOtherSystemsRequestsWhereTheWebhookDoes) {
   config::Config config;
   config.foreign.nvidia = true;
   const std::string filled = filled_yaml(filled_of(text, extender::admission_settings(config)));
-  EXPECT_EQ(count_in(filled, "nvidia.com/gpu"), 0U) << filled;
+  EXPECT_EQ(count_in(filled, "nvidia.com/gpu:"), 0U) << filled;
   EXPECT_EQ(count_in(filled, "metadata:\n  annotations:"), 1U) << filled;
   EXPECT_EQ(count_in(filled, "gpu-milli: \"2000\""), 2U) << filled;
 }

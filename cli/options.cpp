@@ -228,6 +228,9 @@ std::string first_contradiction(const Options& options) {
   if (options.watch && std::ranges::find(kShowNothing, options.command) != kShowNothing.end()) {
     return "--watch does not go with a command that shows nothing; leave it out";
   }
+  if (options.command == "fill" && options.output == Output::kJson) {
+    return "fill prints YAML, in which values keep their form; kubectl reads it: leave -o json out";
+  }
   if (options.command == "resize" && options.resize.amounts.empty()) {
     return "resize needs an amount, such as --gpu-mem 12Gi; see `kubectl tangram resize --help`";
   }

@@ -58,12 +58,12 @@ std::vector<std::string> pairs_of(const Texts& texts) {
   return pairs;
 }
 
-/// A name of an object: "tangram-p4d-24xlarge", "tangram-standard-nc24ads-a100-v4".
-std::string object_name(const std::string& instance_type) {
-  std::string name = "tangram-" + boost::to_lower_copy(instance_type);
+/// For names of objects: "p4d-24xlarge", "standard-nc24ads-a100-v4".
+std::string part_of_name(const std::string& text) {
+  std::string part = boost::to_lower_copy(text);
   std::ranges::replace_if(
-      name, [](char c) { return (c < 'a' || c > 'z') && (c < '0' || c > '9'); }, '-');
-  return name;
+      part, [](char c) { return (c < 'a' || c > 'z') && (c < '0' || c > '9'); }, '-');
+  return part;
 }
 
 // ---- Each autoscaler.
@@ -78,7 +78,10 @@ Result<AutoscalerText> for_karpenter(const FutureNode& node) {
   std::string overlay;
   json::Writer out(overlay);
   out.begin_object().member("apiVersion", "karpenter.sh/v1alpha1").member("kind", "NodeOverlay");
-  out.key("metadata").begin_object().member("name", object_name(node.instance_type)).end_object();
+  out.key("metadata")
+      .begin_object()
+      .member("name", "tangram-" + part_of_name(node.instance_type))
+      .end_object();
   out.key("spec").begin_object().key("requirements").begin_array();
   out.begin_object().member("key", kInstanceTypeLabel).member("operator", "In");
   out.key("values").begin_array().string(node.instance_type).end_array().end_object();
@@ -172,9 +175,21 @@ Texts headroom_request(const FutureNode& node) {
           {model::full_name(model::kIsolationKey), "none"}};
 }
 
+/// Distinguishes the headroom of groups: "a100-sxm4-80gb-x8". A name and a label's value.
+std::string headroom_instance(const FutureNode& node) {
+  constexpr std::size_t kMostOfModel = 48;  // of the 63 bytes of a label
+  const std::string model = part_of_name(node.model_label).substr(0, kMostOfModel);
+  return (model.empty() ? "" : model + "-") + "x" + std::to_string(node.cards);
+}
+
+Texts headroom_labels(const FutureNode& node) {
+  return {{"app.kubernetes.io/name", kHeadroom},
+          {"app.kubernetes.io/instance", headroom_instance(node)}};
+}
+
 void write_headroom_pod(json::Writer& out, const FutureNode& node) {
   out.begin_object().key("metadata").begin_object().key("labels");
-  write(out, {{"app.kubernetes.io/name", kHeadroom}});
+  write(out, headroom_labels(node));
   out.key("annotations");
   write(out, headroom_request(node));
   out.end_object().key("spec").begin_object();
@@ -191,12 +206,15 @@ std::string headroom_deployment(const FutureNode& node, const std::string& ns) {
   std::string text;
   json::Writer out(text);
   out.begin_object().member("apiVersion", "apps/v1").member("kind", "Deployment");
-  out.key("metadata").begin_object().member("name", kHeadroom);
+  out.key("metadata").begin_object();
+  out.member("name", std::string(kHeadroom) + "-" + headroom_instance(node));
   if (!ns.empty()) out.member("namespace", ns);
+  out.key("labels");
+  write(out, headroom_labels(node));
   out.end_object().key("spec").begin_object().key("replicas").integer(1);
   out.key("strategy").begin_object().member("type", "Recreate").end_object();
   out.key("selector").begin_object().key("matchLabels");
-  write(out, {{"app.kubernetes.io/name", kHeadroom}});
+  write(out, headroom_labels(node));
   out.end_object().key("template");
   write_headroom_pod(out, node);
   out.end_object().end_object();

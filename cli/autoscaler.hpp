@@ -23,7 +23,7 @@ struct NodeGroup {
   std::string from = {};           ///< a node of the group; the rest is then read there
   std::string instance_type = {};  ///< "p4d.24xlarge"
   std::string model = {};          ///< "A100-SXM4-80GB"
-  std::string memory = {};         ///< of one card: "81920Mi"
+  std::string memory = {};         ///< of one card: "81559Mi"
   std::int64_t cards = 0;
   std::int64_t slots_per_card = kSlotsPerCard;
 };

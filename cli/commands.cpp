@@ -330,7 +330,8 @@ Result<CommandResult> Commands::resize() {
 Result<CommandResult> Commands::reset() {
   const auto server = api();
   if (!server) return server.error();
-  const auto order = prepare_reset(**server, options_.card);
+  const auto order = prepare_reset(
+      **server, options_.card, options_.with_linked ? LinkedCards::kAreReset : LinkedCards::kStay);
   if (!order) return order.error();
   ClusterSettings settings;
   const auto progress = await_reset(
@@ -342,11 +343,11 @@ Result<CommandResult> Commands::reset() {
       {std::chrono::seconds(options_.wait ? options_.timeout_s : 0), clock_, sleep_until_stopped});
   if (!progress) return progress.error();
   const int exit = progress->ready() ? kDone : kNo;
+  const ResetPlace place{options_.target, options_.system_namespace};
   if (for_programs(options_.output)) {
-    return document(options_.output, reset_json(*order, *progress, options_.system_namespace),
-                    exit);
+    return document(options_.output, reset_json(*order, *progress, place), exit);
   }
-  return CommandResult{draw_reset(screen_, *order, *progress, options_.system_namespace), exit};
+  return CommandResult{draw_reset(screen_, *order, *progress, place), exit};
 }
 
 Result<CommandResult> Commands::doctor() {

@@ -37,12 +37,6 @@ Result<CommandResult> Commands::fill() {
   for (const std::string& refusal : filled.refusals) result.notes += one_line(refusal) + "\n";
   if (!filled.refusals.empty()) result.exit = kNo;
   result.text = filled_yaml(filled);
-  if (options_.output != Output::kJson || filled.documents.empty()) return result;
-  auto json = filled_json(filled);
-  if (!json) return json.error();
-  const auto printed = document(options_.output, std::move(*json));
-  if (!printed) return printed.error();
-  result.text = printed->text;
   return result;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/connection.hpp"
 
+#include "cli/format.hpp"
 #include "kube/rest/rest_api.hpp"
 #include "tangram_version.hpp"
 
@@ -53,6 +54,17 @@ Result<kube::RestConfig> find_server(const Target& target, const Environment& en
 }
 
 }  // namespace
+
+std::string flags_of(const Target& target) {
+  std::string flags;
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) flags.append(" --").append(flag).append(" ") += shell_word(value);
+  };
+  add("kubeconfig", target.kubeconfig);
+  add("context", target.context);
+  add("server", target.server);
+  return flags;
+}
 
 Result<Connection> connect(const Target& target, const Environment& environment,
                            const Clock& clock) {

@@ -17,6 +17,9 @@ struct Target {
   std::string server = {};  ///< "http://127.0.0.1:8001" of `kubectl proxy`, instead of a kubeconfig
 };
 
+/// For a command that is printed: " --context 'a b'"; "" if none is given.
+[[nodiscard]] std::string flags_of(const Target& target);
+
 /// A connection to a cluster.
 struct Connection {
   std::unique_ptr<kube::KubeApi> api;

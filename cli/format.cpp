@@ -120,4 +120,15 @@ std::string joined(const std::vector<std::string>& texts, std::string_view betwe
   return boost::join(texts, between);
 }
 
+std::string shell_word(const std::string& text) {
+  const bool harmless = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_./:@,=+").find(c) != std::string_view::npos;
+  });
+  if (harmless) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 }  // namespace tangram::cli

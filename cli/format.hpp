@@ -50,4 +50,7 @@ using model::share_text;
 [[nodiscard]] std::string joined(const std::vector<std::string>& texts,
                                  std::string_view between = ", ");
 
+/// A word of a command that is printed: quoted for a POSIX shell unless it is harmless.
+[[nodiscard]] std::string shell_word(const std::string& text);
+
 }  // namespace tangram::cli

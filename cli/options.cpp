@@ -136,14 +136,20 @@ void add_cordons(CLI::App& parser, Options& options) {
       ->required();
   CLI::App* const reset = add_command(
       parser, "reset-card",
-      "Make a card of NVIDIA's ready to be reset, after a fault that only a reset mends: cordon it "
-      "with the cards that NVLink joins to it, list the pods in the way, and print the commands "
-      "that reset it. Resets nothing itself. Exit code 3: pods are still there",
+      "Make a card of NVIDIA's ready to be reset, after a fault that only a reset mends: cordon "
+      "it, "
+      "list the pods in the way, and print the commands that reset it. Resets nothing itself. Exit "
+      "code 3: pods are still there",
       "  kubectl tangram reset-card GPU-5f2a...\n"
       "  kubectl tangram reset-card GPU-5f2a... --wait --timeout 1h\n"
+      "  kubectl tangram reset-card GPU-5f2a... --with-linked    a V100 with NVLink\n"
       "It evicts no pods. Before the commands are run, the card stays as it is; undo: "
       "uncordon-card.\n");
   reset->add_option("UUID", options.card, kUuid)->required();
+  reset->add_flag(
+      "--with-linked", options.with_linked,
+      "Also the cards that NVLink connects to it. Needed before Ampere, and on Ampere's "
+      "NVSwitch systems without Fabric Manager: nvidia-smi then names those that lack");
   add_wait(*reset, options, "Wait until no pod is in the way");
 }
 
@@ -221,6 +227,9 @@ std::string first_contradiction(const Options& options) {
   }
   if (options.watch && std::ranges::find(kShowNothing, options.command) != kShowNothing.end()) {
     return "--watch does not go with a command that shows nothing; leave it out";
+  }
+  if (options.command == "fill" && options.output == Output::kJson) {
+    return "fill prints YAML, in which values keep their form; kubectl reads it: leave -o json out";
   }
   if (options.command == "resize" && options.resize.amounts.empty()) {
     return "resize needs an amount, such as --gpu-mem 12Gi; see `kubectl tangram resize --help`";

@@ -46,9 +46,10 @@ struct Options {
   std::string reason;              ///< cordon-card
   std::string shell;               ///< completion
 
-  ResizeOrder resize;  ///< without the pod
-  bool wait = false;   ///< resize, reset-card
-  int timeout_s = 60;  ///< of the wait
+  ResizeOrder resize;        ///< without the pod
+  bool with_linked = false;  ///< reset-card
+  bool wait = false;         ///< resize, reset-card
+  int timeout_s = 60;        ///< of the wait
 };
 
 /// The parser with its help texts. It writes into `options`, which must outlive it.

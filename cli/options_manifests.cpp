@@ -1,3 +1,4 @@
+#include "cli/fill/pod_templates.hpp"
 #include "cli/options_parts.hpp"
 
 namespace tangram::cli {
@@ -25,10 +26,8 @@ void add_fill(CLI::App& parser, Options& options) {
       "  kubectl tangram fill -f job.yaml | kubectl apply -f -\n"
       "  helm template . | kubectl tangram fill -f - >filled.yaml\n"
       "  kubectl tangram fill --offline -f a.yaml -f b.yaml    without a cluster\n"
-      "Kinds: Pod, Job, CronJob, Deployment, StatefulSet, DaemonSet, ReplicaSet, JobSet, "
-      "RayCluster, "
-      "RayJob, RayService, MPIJob, PyTorchJob, TFJob, LeaderWorkerSet. Others are printed as they "
-      "are.\n");
+      "Prints YAML. Kinds: " +
+          kinds_with_templates() + ". Others are printed as they are.\n");
   add(*fill, "-f,--filename", options.files, "FILE", "YAML or JSON; - = standard input")
       ->required();
   fill->add_flag("--offline", options.offline,
@@ -41,7 +40,7 @@ void add_autoscaler(CLI::App& parser, Options& options) {
       "Print what an autoscaler must know to add GPU nodes, also to a group that has none: slots, "
       "aggregate resources and labels. Writes nothing to the cluster",
       "  kubectl tangram autoscaler karpenter --from gpu-1 | kubectl apply -f -\n"
-      "  kubectl tangram autoscaler aws --card A100-SXM4-80GB --memory 81920Mi --cards 8\n"
+      "  kubectl tangram autoscaler aws --card A100-SXM4-80GB --memory 81559Mi --cards 8\n"
       "  kubectl tangram autoscaler cluster-api --from gpu-1     a patch of a MachineDeployment\n"
       "  kubectl tangram autoscaler headroom --from gpu-1 -n gpu | kubectl apply -f -\n"
       "karpenter: a NodeOverlay. aws, azure: tags for Cluster Autoscaler. headroom: a Deployment "

@@ -24,9 +24,9 @@ const std::string& physical(const model::Card& card) {
   return card.parent.empty() ? card.id : card.parent;
 }
 
-/// The physical card, and those that links lead to from there.
-std::vector<std::string> reset_together(const std::string& first,
-                                        const std::vector<model::Card>& cards) {
+/// The physical card, and those that NVLink connects to it, also by way of others.
+std::vector<std::string> connected_cards(const std::string& first,
+                                         const std::vector<model::Card>& cards) {
   std::vector<std::string> found{first};
   for (std::size_t i = 0; i < found.size(); ++i) {
     for (const model::Card& card : cards) {
@@ -49,6 +49,19 @@ std::string with_cards(std::string annotation, const ResetOrder& order) {
     if (!named.all && !named.ids.contains(card)) annotation = with_card(annotation, card, kReason);
   }
   return annotation;
+}
+
+/// The cards whose cordon is not of a reset.
+std::vector<std::string> cordoned_by_operator(const std::string& annotation,
+                                              const ResetOrder& order) {
+  const node::CardNames named = node::parse_card_names(annotation);
+  std::vector<std::string> found;
+  for (const std::string& card : order.cards) {
+    const auto reason = named.reasons.find(card);
+    const bool own = reason != named.reasons.end() && reason->second == kReason;
+    if (named.all || (named.ids.contains(card) && !own)) found.push_back(card);
+  }
+  return found;
 }
 
 bool is_in(const ResetOrder& order, const model::Card& card) {
@@ -122,7 +135,7 @@ std::string what_is_missing(const ResetProgress& progress) {
 
 }  // namespace
 
-Result<ResetOrder> prepare_reset(kube::KubeApi& api, const std::string& card) {
+Result<ResetOrder> prepare_reset(kube::KubeApi& api, const std::string& card, LinkedCards linked) {
   ResetOrder order;
   const auto changed =
       change_cordon(api, named_card(card), [&](const FoundCard& found) -> Result<CordonStep> {
@@ -133,7 +146,12 @@ Result<ResetOrder> prepare_reset(kube::KubeApi& api, const std::string& card) {
                           " is not a card of NVIDIA's; docs/node.md says how cards "
                           "of others become healthy");
         }
-        order = {.node = found.node.name, .cards = reset_together(id, found.cards)};
+        order = {.node = found.node.name, .cards = connected_cards(id, found.cards)};
+        if (linked == LinkedCards::kStay) {
+          order.linked.assign(order.cards.begin() + 1, order.cards.end());
+          order.cards.resize(1);
+        }
+        order.kept = cordoned_by_operator(found.node.cordon, order);
         order.has_instances = std::ranges::any_of(found.cards, [&](const model::Card& each) {
           return !each.parent.empty() && is_in(order, each);
         });
@@ -177,37 +195,50 @@ Result<ResetProgress> await_reset(const std::function<Result<ResetProgress>()>& 
   }
 }
 
-std::vector<std::string> reset_commands(const ResetOrder& order,
-                                        const std::string& system_namespace) {
+std::vector<std::string> reset_commands(const ResetOrder& order, const ResetPlace& place) {
+  const std::string flags = flags_of(place.target);
+  const std::string kubectl = "kubectl" + flags + " ";
+  const std::string node = shell_word(order.node);
   std::vector<std::string> commands{
-      "kubectl label node " + order.node + " tangram.dev/agent-",
-      "kubectl --namespace " + system_namespace +
-          " wait --for=delete pods --field-selector spec.nodeName=" + order.node +
+      kubectl + "label node " + node + " tangram.dev/agent-",
+      kubectl + "--namespace " + shell_word(place.system_namespace) +
+          " wait --for=delete pods --field-selector spec.nodeName=" + node +
           " --selector 'app.kubernetes.io/name in (tangram-node, tangram-mps)' --timeout=2m",
-      "kubectl debug nodes/" + order.node +
+      kubectl + "debug nodes/" + node +
           " -it --profile=sysadmin --image=busybox -- chroot /host nvidia-smi --gpu-reset -i " +
-          joined(order.cards, ","),
-      "kubectl label node " + order.node + " tangram.dev/agent=true"};
+          shell_word(joined(order.cards, ",")),
+      kubectl + "label node " + node + " tangram.dev/agent=true"};
   for (const std::string& card : order.cards) {
-    commands.push_back("kubectl tangram uncordon-card " + order.node + "/" + card);
+    if (std::ranges::find(order.kept, card) != order.kept.end()) continue;
+    // kubectl takes no flags before a plugin's name.
+    commands.push_back("kubectl tangram uncordon-card" + flags + " " +
+                       shell_word(order.node + "/" + card));
   }
   return commands;
 }
 
 std::string draw_reset(const Screen& screen, const ResetOrder& order, const ResetProgress& progress,
-                       const std::string& system_namespace) {
+                       const ResetPlace& place) {
   std::string text = counted(order.cards.size(), "card") + " of node " + order.node +
                      " cordoned: " + joined(order.cards) + "\n";
-  if (order.cards.size() > 1) {
-    text += "NVLink joins them, so the driver resets them only together\n";
+  if (!order.linked.empty()) {
+    text +=
+        in_lines(screen, "NVLink connects it to " + joined(order.linked) +
+                             ", which need no reset from Ampere on. If nvidia-smi demands them, "
+                             "as for older cards, or for Ampere's on NVSwitch without Fabric "
+                             "Manager: --with-linked") +
+        "\n";
   }
   if (!progress.ready()) {
     return text + paint(screen.style, kBad, "not ready to be reset") + "\n" +
            what_is_missing(progress);
   }
   text += paint(screen.style, kGood, "ready to be reset") + "; nothing was reset. Run:\n";
-  for (const std::string& command : reset_commands(order, system_namespace)) {
+  for (const std::string& command : reset_commands(order, place)) {
     text += "  " + command + "\n";
+  }
+  if (!order.kept.empty()) {
+    text += "cordoned before, and still so after these: " + joined(order.kept) + "\n";
   }
   text += "The agent shows the card as healthy 10 minutes after it is back";
   if (order.has_instances) text += "; before that, create its MIG instances again";
@@ -215,16 +246,18 @@ std::string draw_reset(const Screen& screen, const ResetOrder& order, const Rese
 }
 
 std::string reset_json(const ResetOrder& order, const ResetProgress& progress,
-                       const std::string& system_namespace) {
+                       const ResetPlace& place) {
   std::string text;
   json::Writer out(text);
   out.begin_object().member("node", order.node);
   write(out, "cards", order.cards);
+  write(out, "linked", order.linked);
+  write(out, "stayCordoned", order.kept);
   out.member("ready", progress.ready()).member("closed", progress.closed);
   write(out, "pods", progress.pods);
   write(out, "mpsClients", progress.clients);
   write(out, "commands",
-        progress.ready() ? reset_commands(order, system_namespace) : std::vector<std::string>());
+        progress.ready() ? reset_commands(order, place) : std::vector<std::string>());
   out.end_object();
   return text;
 }

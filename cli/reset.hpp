@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "base/sleeper.hpp"
 #include "cli/cluster.hpp"
+#include "cli/connection.hpp"
 #include "cli/screen.hpp"
 #include "kube/api.hpp"
 
@@ -18,19 +19,24 @@
 /// agent cannot do it, and the steps stop both; the command itself only cordons.
 namespace tangram::cli {
 
-/// The cards that are reset together, of one node.
+/// What is reset by one command, on one node.
 struct ResetOrder {
   std::string node = {};
-  /// Physical cards, the named one first: the driver resets cards that NVLink joins directly only
-  /// together.
-  std::vector<std::string> cards = {};
+  std::vector<std::string> cards = {};   ///< physical ones, the named one first
+  std::vector<std::string> linked = {};  ///< those that NVLink connects to it, and that stay
+  /// Of `cards`: cordoned by an operator before. They stay cordoned after the reset.
+  std::vector<std::string> kept = {};
   bool has_instances = false;  ///< of MIG: their layout does not outlive the reset
 };
+
+/// The driver resets a card alone from Ampere on. Before, and on Ampere's NVSwitch systems without
+/// Fabric Manager, it resets the cards that NVLink connects only together.
+enum class LinkedCards { kStay, kAreReset };
 
 /// Cordons the cards, by one PATCH of the node.
 /// @param card  as of cordon_card(); of a MIG instance, its physical card is meant
 /// @returns as cordon_card(); also kInvalidArgument for a card that is not NVIDIA's
-Result<ResetOrder> prepare_reset(kube::KubeApi& api, const std::string& card);
+Result<ResetOrder> prepare_reset(kube::KubeApi& api, const std::string& card, LinkedCards linked);
 
 /// A pod that is in the way.
 struct ResetPod {
@@ -62,16 +68,20 @@ struct ResetWait {
 Result<ResetProgress> await_reset(const std::function<Result<ResetProgress>()>& read,
                                   const ResetWait& wait);
 
-/// The commands that reset the cards, one a line.
+/// For the commands that are printed.
+struct ResetPlace {
+  Target target = {};  ///< the flags of this command, which the printed ones need too
+  std::string system_namespace;
+};
+/// The commands that reset the cards, one a line, quoted for a shell.
 [[nodiscard]] std::vector<std::string> reset_commands(const ResetOrder& order,
-                                                      const std::string& system_namespace);
+                                                      const ResetPlace& place);
 
 [[nodiscard]] std::string draw_reset(const Screen& screen, const ResetOrder& order,
-                                     const ResetProgress& progress,
-                                     const std::string& system_namespace);
-/// {"node", "cards": [], "ready", "closed", "pods": [{"name", "state"}], "mpsClients": [...],
-/// "commands": []}; commands only if it is ready
+                                     const ResetProgress& progress, const ResetPlace& place);
+/// {"node", "cards": [], "linked": [], "stayCordoned": [], "ready", "closed",
+/// "pods": [{"name", "state"}], "mpsClients": [...], "commands": []}; commands only if it is ready
 [[nodiscard]] std::string reset_json(const ResetOrder& order, const ResetProgress& progress,
-                                     const std::string& system_namespace);
+                                     const ResetPlace& place);
 
 }  // namespace tangram::cli

@@ -4,7 +4,6 @@
 #include "cli/fill/pod_templates.hpp"
 #include "cli/fill/yaml_tree.hpp"
 #include "cli/format.hpp"
-#include "cli/manifests.hpp"
 #include "extender/admission/limits.hpp"
 #include "extender/admission/mutate.hpp"
 #include "extender/admission/pod_request.hpp"
@@ -168,6 +167,13 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
   to.insert(to.end(), from.begin(), from.end());
 }
 
+/// Kind and name of the object, or of each item of a List.
+std::vector<std::string> names_of(const YAML::Node& raw) {
+  std::vector<std::string> names;
+  for (const YAML::Node& item : items_of(raw)) names.push_back(kind_and_name(item));
+  return names.empty() ? std::vector{kind_and_name(raw)} : names;
+}
+
 }  // namespace
 
 Result<void> fill(const std::string& file, const std::string& text,
@@ -175,10 +181,18 @@ Result<void> fill(const std::string& file, const std::string& text,
   std::size_t number = 0;
   std::vector<std::string> unknown;
   for (const kube::YamlDocument& document : kube::split_yaml(text)) {
+    const auto raw = read_raw(document);
+    if (!raw) return fail(raw.error().code, file + ": " + raw.error().message);
+    if (raw->root.IsNull()) continue;  // nothing but comments
+    ++number;
+    if (!may_have_templates(raw->root)) {
+      append(unknown, names_of(raw->root));
+      filled.documents.push_back(document.text);
+      continue;
+    }
     const auto tree = read_tree(document);
     if (!tree) return fail(tree.error().code, file + ": " + tree.error().message);
-    if (tree->root.IsNull()) continue;  // nothing but comments
-    Document each(file + ": document " + std::to_string(++number), tree->root, settings);
+    Document each(file + ": document " + std::to_string(number), tree->root, settings);
     each.fill();
     append(filled.refusals, each.refusals());
     append(filled.notes, each.warnings());
@@ -200,14 +214,6 @@ std::string filled_yaml(const Filled& filled) {
     text += document;
   }
   return text;
-}
-
-Result<std::string> filled_json(const Filled& filled) {
-  auto objects = kube::yaml_to_json(filled_yaml(filled), kube::YamlMaps::kAsWritten);
-  if (!objects) return objects.error();
-  std::vector<std::string> texts;
-  for (kube::YamlObject& object : *objects) texts.push_back(std::move(object.json));
-  return list_of(texts);
 }
 
 }  // namespace tangram::cli

@@ -24,9 +24,7 @@ struct Filled {
 Result<void> fill(const std::string& file, const std::string& text,
                   const extender::AdmissionSettings& settings, Filled& filled);
 
-/// The documents as one text.
+/// The documents as one text of YAML.
 [[nodiscard]] std::string filled_yaml(const Filled& filled);
-/// As JSON: the object, or a List of several.
-Result<std::string> filled_json(const Filled& filled);
 
 }  // namespace tangram::cli

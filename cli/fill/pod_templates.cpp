@@ -1,6 +1,7 @@
 #include "cli/fill/pod_templates.hpp"
 
 #include "base/split.hpp"
+#include "cli/format.hpp"
 
 #include <yaml-cpp/yaml.h>
 
@@ -80,19 +81,51 @@ void find(const YAML::Node& node, std::span<const std::string> steps, const std:
   }
 }
 
-}  // namespace
-
-std::optional<std::vector<PodTemplate>> pod_templates(const YAML::Node& object) {
+const KindOfObject* kind_of(const YAML::Node& object) {
   const std::string kind = text_of(object, "kind");
   const std::string group = group_of(text_of(object, "apiVersion"));
   const auto known = std::ranges::find_if(
       kinds(), [&](const KindOfObject& each) { return each.kind == kind && each.group == group; });
-  if (known == kinds().end()) return std::nullopt;
+  return known == kinds().end() ? nullptr : &*known;
+}
+
+/// Merge keys may add a kind.
+bool may_be_known(const YAML::Node& raw) {
+  if (!raw.IsMap()) return false;
+  return kind_of(raw) != nullptr || std::any_of(raw.begin(), raw.end(), [](const auto& entry) {
+           return entry.first.IsScalar() && entry.first.Scalar() == "<<";
+         });
+}
+
+}  // namespace
+
+std::optional<std::vector<PodTemplate>> pod_templates(const YAML::Node& object) {
+  const KindOfObject* const known = kind_of(object);
+  if (known == nullptr) return std::nullopt;
   std::vector<PodTemplate> found;
   for (const std::string_view path : known->paths) {
     find(object, path.empty() ? std::vector<std::string>() : split(path, '.'), "", found);
   }
   return found;
+}
+
+bool may_have_templates(const YAML::Node& raw) {
+  if (may_be_known(raw)) return true;
+  const std::vector<YAML::Node> items = items_of(raw);
+  return std::any_of(items.begin(), items.end(), may_be_known);
+}
+
+std::vector<YAML::Node> items_of(const YAML::Node& object) {
+  if (text_of(object, "kind") != "List") return {};
+  const YAML::Node items = object["items"];
+  if (!items.IsDefined() || !items.IsSequence()) return {};
+  return {items.begin(), items.end()};
+}
+
+std::string kinds_with_templates() {
+  std::vector<std::string> names;
+  for (const KindOfObject& each : kinds()) names.emplace_back(each.kind);
+  return joined(names);
 }
 
 std::string text_of(const YAML::Node& object, const std::string& member) {

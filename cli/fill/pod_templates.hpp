@@ -18,6 +18,14 @@ struct PodTemplate {
 /// @returns nothing if the kind is not known
 std::optional<std::vector<PodTemplate>> pod_templates(const YAML::Node& object);
 
+/// Of a List; else none.
+[[nodiscard]] std::vector<YAML::Node> items_of(const YAML::Node& object);
+/// Whether pod_templates() can find any in a document, or in an item of a List.
+/// @param raw  as of read_raw()
+[[nodiscard]] bool may_have_templates(const YAML::Node& raw);
+/// The kinds, for help texts: "Pod, ReplicationController, ...".
+[[nodiscard]] std::string kinds_with_templates();
+
 /// "Job train" of an object, for messages.
 [[nodiscard]] std::string kind_and_name(const YAML::Node& object);
 /// Its name, or its generateName with a star; "" if it has none.

@@ -30,9 +30,18 @@ struct Mistake {
   std::string message;
 };
 
+Error mistake_at(const kube::YamlDocument& document, int line, const std::string& what) {
+  return fail(Errc::kInvalidArgument,
+              "line " + std::to_string(document.first_line + line) + ": " + what);
+}
+
 [[noreturn]] void refuse(const YAML::Node& at, const std::string& what) {
   throw Mistake{at.Mark().line, what};
 }
+
+// Bytes of room that a node takes beside its text: one in memory is far larger than "~" or "[]".
+// A text without aliases has hardly more nodes than bytes, so it stays below the room.
+constexpr std::size_t kNodeCost = 16;
 
 /// Copies a tree in which nodes can be shared.
 class Copier {
@@ -40,11 +49,10 @@ class Copier {
   explicit Copier(std::size_t room) : room_(room) {}
 
   YAML::Node copy(const YAML::Node& from, int depth) {
-    if (depth > kMaxDepth) {
-      refuse(from, "nested deeper than " + std::to_string(kMaxDepth) + " levels");
-    }
     if (from.IsMap()) return map(from, depth);
+    check_depth(from, depth);
     if (from.IsSequence()) {
+      take_room(from, kNodeCost);
       YAML::Node list(YAML::NodeType::Sequence);
       for (const auto& element : from) list.push_back(copy(element, depth + 1));
       return list;
@@ -53,17 +61,27 @@ class Copier {
   }
 
  private:
-  YAML::Node scalar(const YAML::Node& from) {
-    if (!from.IsScalar()) return YAML::Node(YAML::NodeType::Null);
-    const std::size_t bytes = from.Scalar().size() + 1;
+  static void check_depth(const YAML::Node& from, int depth) {
+    if (depth <= kMaxDepth) return;
+    refuse(from, "nested deeper than " + std::to_string(kMaxDepth) + " levels");
+  }
+
+  void take_room(const YAML::Node& from, std::size_t bytes) {
     if (bytes > room_) refuse(from, "the text is too large with its aliases");
     room_ -= bytes;
+  }
+
+  YAML::Node scalar(const YAML::Node& from) {
+    take_room(from, kNodeCost + (from.IsScalar() ? from.Scalar().size() : 0));
+    if (!from.IsScalar()) return YAML::Node(YAML::NodeType::Null);
     YAML::Node to(from.Scalar());
     to.SetTag(from.Tag());
     return to;
   }
 
   YAML::Node map(const YAML::Node& from, int depth) {
+    check_depth(from, depth);
+    take_room(from, kNodeCost);
     YAML::Node to(YAML::NodeType::Map);
     std::set<std::string> keys;
     std::vector<YAML::Node> merged;
@@ -210,18 +228,23 @@ void apply(const YAML::Node& tree, const rapidjson::Value& operation) {
 
 }  // namespace
 
-Result<YamlTree> read_tree(const kube::YamlDocument& document) {
-  const auto mistake_at = [&](int line, const std::string& what) {
-    return fail(Errc::kInvalidArgument,
-                "line " + std::to_string(document.first_line + line) + ": " + what);
-  };
+Result<YamlTree> read_raw(const kube::YamlDocument& document) {
   try {
-    Copier copier(kube::most_written_out(document.text));
-    return YamlTree{copier.copy(YAML::Load(document.text), 0)};
-  } catch (const Mistake& mistake) {
-    return mistake_at(mistake.line, mistake.message);
+    return YamlTree{YAML::Load(document.text)};
   } catch (const YAML::Exception& e) {
-    return mistake_at(e.mark.line, "not valid YAML: " + e.msg);
+    return mistake_at(document, e.mark.line, "not valid YAML: " + e.msg);
+  }
+}
+
+Result<YamlTree> read_tree(const kube::YamlDocument& document) {
+  const auto raw = read_raw(document);
+  if (!raw) return raw.error();
+  try {
+    return YamlTree{Copier(kube::most_written_out(document.text)).copy(raw->root, 0)};
+  } catch (const Mistake& mistake) {
+    return mistake_at(document, mistake.line, mistake.message);
+  } catch (const YAML::Exception& e) {
+    return mistake_at(document, e.mark.line, "not valid YAML: " + e.msg);
   }
 }
 

@@ -16,8 +16,12 @@ struct YamlTree {
   YAML::Node root;
 };
 
-/// Every value is a node of its own: aliases are written out, and merge keys (`<<`) merged.
+/// The document as it is written: nodes can be shared, and merge keys are members.
 /// @returns kInvalidArgument: "line 7: ...", of the text that the document is from
+Result<YamlTree> read_raw(const kube::YamlDocument& document);
+
+/// Every value is a node of its own: aliases are written out, and merge keys (`<<`) merged.
+/// @returns as above; also if a key stands twice, or the whole is too deep or too large
 Result<YamlTree> read_tree(const kube::YamlDocument& document);
 
 /// The document, with a line's end behind it.

@@ -201,6 +201,32 @@ TEST(AutoscalerTest, HeadroomTakesAllAggregatesOfANode) {
   EXPECT_NE(text.find("tangram.dev/gpu-mem-mib: \"652472\""), std::string::npos) << text;
 }
 
+TEST(AutoscalerTest, HeadroomOfOtherNodesIsAnotherDeployment) {
+  const auto yaml_for = [](NodeGroup group) {
+    return yaml_of(text_for("headroom", *described_node(group)));
+  };
+  NodeGroup group = eight_cards();
+  const std::string metadata =
+      "name: tangram-headroom-a100-sxm4-80gb-x8\n"
+      "      labels:\n"
+      "        app.kubernetes.io/instance: a100-sxm4-80gb-x8\n"
+      "        app.kubernetes.io/name: tangram-headroom\n";
+  const std::string yaml = yaml_for(group);
+  EXPECT_NE(yaml.find(metadata), std::string::npos) << yaml;
+  EXPECT_NE(yaml.find("matchLabels:\n          app.kubernetes.io/instance: a100-sxm4-80gb-x8\n"),
+            std::string::npos)
+      << yaml;
+  EXPECT_NE(yaml.find("labels:\n            app.kubernetes.io/instance: a100-sxm4-80gb-x8\n"),
+            std::string::npos)
+      << yaml;
+  group.cards = 4;
+  EXPECT_NE(yaml_for(group).find("name: tangram-headroom-a100-sxm4-80gb-x4\n"), std::string::npos);
+  group.model = "NVIDIA RTX 6000 " + std::string(40, 'X');
+  const std::string cut = yaml_for(group);
+  const std::size_t at = cut.find("app.kubernetes.io/instance: ") + 28;
+  EXPECT_LE(cut.find('\n', at) - at, 63U) << cut;
+}
+
 TEST(AutoscalerTest, HeadroomFitsOnlyAnIdleNode) {
   Rig rig;
   const auto cards = [](const std::string& node) {

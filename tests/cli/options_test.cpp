@@ -85,6 +85,8 @@ TEST(OptionsTest, SaysWhatIsWrong) {
   EXPECT_NE(refused({"pods", "-A", "-n", "ml"}).find("contradict"), std::string::npos);
   EXPECT_NE(refused({"whatif", "-f", "-", "-w"}).find("standard input"), std::string::npos);
   EXPECT_NE(refused({"cordon-card", "GPU-1", "-w"}).find("leave it out"), std::string::npos);
+  EXPECT_NE(refused({"fill", "-f", "a.yaml", "-o", "json"}).find("fill prints YAML"),
+            std::string::npos);
   EXPECT_NE(refused({"resize", "p"}).find("needs an amount"), std::string::npos);
   EXPECT_NE(refused({"resize", "p", "--gpu-mem", "8Gi", "-w"}).find("leave it out"),
             std::string::npos);
@@ -98,12 +100,25 @@ TEST(OptionsTest, SaysWhatIsWrong) {
   EXPECT_NE(refused({"top", "--nonsense"}).find("--nonsense"), std::string::npos);
 }
 
+TEST(OptionsTest, HelpFollowsItsOwnAdvice) {
+  const std::string autoscaler = parse_options({"autoscaler", "--help"}).message;
+  EXPECT_NE(autoscaler.find("--memory 81559Mi"), std::string::npos) << autoscaler;
+  EXPECT_EQ(autoscaler.find("81920"), std::string::npos) << "more than such a card has";
+  const std::string fill = parse_options({"fill", "--help"}).message;
+  for (const char* kind : {"Pod", "ReplicationController", "LeaderWorkerSet"}) {
+    EXPECT_NE(fill.find(kind), std::string::npos) << fill;
+  }
+  EXPECT_FALSE(parse_options({"reset-card", "GPU-1"}).options.with_linked);
+  EXPECT_TRUE(parse_options({"reset-card", "GPU-1", "--with-linked"}).options.with_linked);
+}
+
 TEST(OptionsTest, HelpTeachesWithExamples) {
   const Parsed help = parse_options({"--help"});
   EXPECT_EQ(help.exit, kDone);
   EXPECT_NE(help.message.find("kubectl tangram explain train-0 -n ml"), std::string::npos);
-  for (const char* command : {"top", "pods", "explain", "fit", "whatif", "resize", "cordon-card",
-                              "uncordon-card", "doctor", "completion"}) {
+  for (const char* command :
+       {"top", "pods", "explain", "fit", "whatif", "resize", "cordon-card", "uncordon-card",
+        "doctor", "completion", "fill", "autoscaler", "reset-card"}) {
     EXPECT_NE(help.message.find(command), std::string::npos) << command;
     const Parsed own = parse_options({command, "--help"});
     EXPECT_EQ(own.exit, kDone) << command;

@@ -1,5 +1,6 @@
 #include "cli/reset.hpp"
 
+#include "cli/format.hpp"
 #include "tests/cli/rig.hpp"
 
 #include <gtest/gtest.h>
@@ -26,6 +27,9 @@ model::Card instance(const std::string& id, const std::string& parent) {
   return card;
 }
 
+const ResetPlace kPlace{.target = {}, .system_namespace = "gpu-system"};
+const ResetProgress kReady{.closed = true, .pods = {}, .clients = {}};
+
 class ResetTest : public ::testing::Test {
  protected:
   /// The node's cards, as its agent publishes them after a cordon.
@@ -36,8 +40,8 @@ class ResetTest : public ::testing::Test {
     }
     rig_.publish(node, cards);
   }
-  ResetOrder prepared(const std::string& card) {
-    const auto order = prepare_reset(rig_.api, card);
+  ResetOrder prepared(const std::string& card, LinkedCards linked = LinkedCards::kStay) {
+    const auto order = prepare_reset(rig_.api, card, linked);
     EXPECT_TRUE(order) << (order ? "" : order.error().message);
     return order ? *order : ResetOrder{};
   }
@@ -55,19 +59,64 @@ class ResetTest : public ::testing::Test {
   Rig rig_;
 };
 
-TEST_F(ResetTest, CordonsTheCardWithThoseThatNvLinkJoins) {
-  // A pair that a third card joins, and one apart.
-  rig_.add_node("a",
-                {linked("GPU-0", {"GPU-1"}), linked("GPU-1", {"GPU-0", "GPU-2"}),
-                 linked("GPU-2", {"GPU-1"}), linked("GPU-3", {})},
-                ", tangram.dev/cordon: GPU-1=its fan");
-  const ResetOrder order = prepared("GPU-2");
+TEST_F(ResetTest, TakesTheNamedCardAlone) {
+  rig_.add_node("a", {linked("GPU-0", {"GPU-1"}), linked("GPU-1", {"GPU-0"})});
+  const ResetOrder order = prepared("GPU-1");
   EXPECT_EQ(order.node, "a");
-  EXPECT_EQ(order.cards, (std::vector<std::string>{"GPU-2", "GPU-0", "GPU-1"}));
+  EXPECT_EQ(order.cards, std::vector<std::string>{"GPU-1"});
+  EXPECT_EQ(order.linked, std::vector<std::string>{"GPU-0"});
   EXPECT_FALSE(order.has_instances);
-  EXPECT_EQ(annotation("a"), "GPU-1=its fan,GPU-2=to be reset,GPU-0=to be reset");
-  prepared("GPU-2");
-  EXPECT_EQ(annotation("a"), "GPU-1=its fan,GPU-2=to be reset,GPU-0=to be reset");
+  EXPECT_EQ(annotation("a"), "GPU-1=to be reset");
+  const std::string text = draw_reset(file_screen(), order, {}, kPlace);
+  EXPECT_NE(text.find("NVLink connects it to GPU-0, "), std::string::npos) << text;
+  EXPECT_NE(text.find("--with-linked"), std::string::npos) << text;
+}
+
+TEST_F(ResetTest, TakesLinkedCardsTooIfThatIsAskedFor) {
+  // A pair, a third card that one of them links, and one apart.
+  rig_.add_node("a", {linked("GPU-0", {"GPU-1"}), linked("GPU-1", {"GPU-0", "GPU-2"}),
+                      linked("GPU-2", {"GPU-1"}), linked("GPU-3", {})});
+  const ResetOrder order = prepared("GPU-2", LinkedCards::kAreReset);
+  EXPECT_EQ(order.cards, (std::vector<std::string>{"GPU-2", "GPU-0", "GPU-1"}));
+  EXPECT_TRUE(order.linked.empty());
+  EXPECT_EQ(annotation("a"), "GPU-2=to be reset,GPU-0=to be reset,GPU-1=to be reset");
+  prepared("GPU-2", LinkedCards::kAreReset);
+  EXPECT_EQ(annotation("a"), "GPU-2=to be reset,GPU-0=to be reset,GPU-1=to be reset");
+}
+
+TEST_F(ResetTest, LeavesCordonsOfOperators) {
+  rig_.add_node("a", {linked("GPU-0", {"GPU-1"}), linked("GPU-1", {"GPU-0"})},
+                ", tangram.dev/cordon: GPU-1=its fan");
+  rig_.add_node("b", {testing::card("GPU-b0")}, ", tangram.dev/cordon: all");
+  for (int run = 0; run < 2; ++run) {
+    const ResetOrder order = prepared("GPU-0", LinkedCards::kAreReset);
+    EXPECT_EQ(annotation("a"), "GPU-1=its fan,GPU-0=to be reset");
+    EXPECT_EQ(order.kept, std::vector<std::string>{"GPU-1"});
+    const auto commands = reset_commands(order, kPlace);
+    EXPECT_EQ(commands.size(), 5U) << joined(commands, "\n");
+    EXPECT_EQ(commands.back(), "kubectl tangram uncordon-card a/GPU-0");
+    const std::string text = draw_reset(file_screen(), order, kReady, kPlace);
+    EXPECT_NE(text.find("cordoned before, and still so after these: GPU-1\n"), std::string::npos)
+        << text;
+    EXPECT_EQ(testing::json_at(reset_json(order, kReady, kPlace), "stayCordoned"), R"(["GPU-1"])");
+  }
+  const ResetOrder all = prepared("GPU-b0");
+  EXPECT_EQ(annotation("b"), "all");
+  EXPECT_EQ(all.kept, std::vector<std::string>{"GPU-b0"});
+  EXPECT_EQ(reset_commands(all, kPlace).back(), "kubectl label node b tangram.dev/agent=true");
+}
+
+TEST_F(ResetTest, PrintsCommandsForTheSameCluster) {
+  const ResetPlace place{{.kubeconfig = "/k/a b", .context = "it's", .server = ""}, "gpu-system"};
+  for (const std::string& command : reset_commands({.node = "a", .cards = {"GPU-0"}}, place)) {
+    EXPECT_NE(command.find(R"( --kubeconfig '/k/a b' --context 'it'\''s' )"), std::string::npos)
+        << command;
+  }
+  // No flag stands before the plugin's name.
+  EXPECT_EQ(reset_commands({.node = "a", .cards = {"GPU-0"}}, place).back(),
+            R"(kubectl tangram uncordon-card --kubeconfig '/k/a b' --context 'it'\''s' a/GPU-0)");
+  EXPECT_EQ(reset_commands({.node = "a", .cards = {"GPU-$(x)"}}, kPlace).back(),
+            "kubectl tangram uncordon-card 'a/GPU-$(x)'");
 }
 
 TEST_F(ResetTest, TakesThePhysicalCardOfAnInstance) {
@@ -113,12 +162,12 @@ TEST_F(ResetTest, ListsThePodsThatAreInTheWay) {
   EXPECT_EQ(now.clients, (std::vector<ResetPod>{{"ml/beside", "Starting"}}))
       << "a pod with a whole card has no daemon";
   EXPECT_FALSE(now.ready());
-  const std::string text = draw_reset(file_screen(), order, now, "gpu-system");
+  const std::string text = draw_reset(file_screen(), order, now, kPlace);
   EXPECT_NE(text.find("not ready to be reset"), std::string::npos) << text;
   EXPECT_NE(text.find("ml/on-it  Starting"), std::string::npos) << text;
   EXPECT_NE(text.find("1 pod under MPS on other cards"), std::string::npos) << text;
   EXPECT_EQ(text.find("nvidia-smi"), std::string::npos) << text;
-  EXPECT_EQ(testing::json_at(reset_json(order, now, "gpu-system"), "commands"), "[]");
+  EXPECT_EQ(testing::json_at(reset_json(order, now, kPlace), "commands"), "[]");
 }
 
 TEST_F(ResetTest, CountsAGrantThatCannotBeRead) {
@@ -138,12 +187,11 @@ TEST_F(ResetTest, CountsAGrantThatCannotBeRead) {
 }
 
 TEST_F(ResetTest, PrintsTheCommandsThatResetTheCards) {
-  const ResetOrder order{.node = "a", .cards = {"GPU-0", "GPU-1"}, .has_instances = true};
-  const ResetProgress ready{.closed = true, .pods = {}, .clients = {}};
-  const std::string text = draw_reset(file_screen(), order, ready, "gpu-system");
+  const ResetOrder order{
+      .node = "a", .cards = {"GPU-0", "GPU-1"}, .linked = {}, .kept = {}, .has_instances = true};
+  const std::string text = draw_reset(file_screen(), order, kReady, kPlace);
   EXPECT_EQ(text,
             "2 cards of node a cordoned: GPU-0, GPU-1\n"
-            "NVLink joins them, so the driver resets them only together\n"
             "ready to be reset; nothing was reset. Run:\n"
             "  kubectl label node a tangram.dev/agent-\n"
             "  kubectl --namespace gpu-system wait --for=delete pods --field-selector "
@@ -156,16 +204,16 @@ TEST_F(ResetTest, PrintsTheCommandsThatResetTheCards) {
             "  kubectl tangram uncordon-card a/GPU-1\n"
             "The agent shows the card as healthy 10 minutes after it is back; before that, create "
             "its MIG instances again. Details: docs/runbooks.md, \"Reset a card\"\n");
-  EXPECT_EQ(testing::json_at(reset_json(order, ready, "gpu-system"), "ready"), "true");
+  EXPECT_EQ(testing::json_at(reset_json(order, kReady, kPlace), "ready"), "true");
 }
 
 TEST_F(ResetTest, RefusesOtherCardsAndWritesNothing) {
   rig_.add_node("a", {testing::card("AMD-1")});
-  const auto refused = prepare_reset(rig_.api, "AMD-1");
+  const auto refused = prepare_reset(rig_.api, "AMD-1", LinkedCards::kStay);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::kInvalidArgument);
   EXPECT_EQ(annotation("a"), "");
-  EXPECT_FALSE(prepare_reset(rig_.api, "GPU-none"));
+  EXPECT_FALSE(prepare_reset(rig_.api, "GPU-none", LinkedCards::kStay));
   EXPECT_EQ(read_reset_progress(*rig_.cluster(), {.node = "gone"}).error().code, Errc::kNotFound);
 }
 

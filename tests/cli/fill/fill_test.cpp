@@ -26,6 +26,13 @@ Filled filled_of(const std::string& text,
   return filled;
 }
 
+/// "" = it is filled.
+std::string error_of(const std::string& text) {
+  Filled filled;
+  const auto done = fill("f.yaml", text, default_settings(), filled);
+  return done ? "" : done.error().message;
+}
+
 std::string json_of(const std::string& yaml) {
   const auto objects = kube::yaml_to_json(yaml, kube::YamlMaps::kAsWritten);
   EXPECT_TRUE(objects) << yaml;
@@ -40,6 +47,7 @@ std::size_t count_in(const std::string& text, const std::string& part) {
   return count;
 }
 
+const std::string kJob = "apiVersion: batch/v1\nkind: Job\n";
 constexpr const char* kTemplate =
     "{metadata: {annotations: {tangram.dev/gpu-fraction: '0.5'}}, "
     "spec: {containers: [{name: main, image: x}]}}";
@@ -79,7 +87,14 @@ TEST(FillTest, WritesIntoATemplateWhatTheWebhookWritesIntoItsPods) {
             "              tangram.dev/gpu-slot: \"1\"\n"
             "          env:\n"
             "            - name: NVIDIA_VISIBLE_DEVICES\n"
-            "              value: void\n");
+            "              value: void\n"
+            "      tolerations:\n"
+            "        - effect: NoSchedule\n"
+            "          key: nvidia.com/gpu\n"
+            "          operator: Exists\n"
+            "        - effect: NoSchedule\n"
+            "          key: amd.com/gpu\n"
+            "          operator: Exists\n");
   EXPECT_EQ(joined(filled.refusals) + joined(filled.notes), "");
 }
 
@@ -116,7 +131,7 @@ TEST(FillTest, TranslatesOtherSystemsRequestsWhereTheWebhookDoes) {
   config::Config config;
   config.foreign.nvidia = true;
   const std::string filled = filled_yaml(filled_of(text, extender::admission_settings(config)));
-  EXPECT_EQ(count_in(filled, "nvidia.com/gpu"), 0U) << filled;
+  EXPECT_EQ(count_in(filled, "nvidia.com/gpu:"), 0U) << filled;
   EXPECT_EQ(count_in(filled, "metadata:\n  annotations:"), 1U) << filled;
   EXPECT_EQ(count_in(filled, "gpu-milli: \"2000\""), 2U) << filled;
 }
@@ -154,6 +169,8 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"StatefulSet", "apiVersion: apps/v1\nkind: StatefulSet", "spec: {template: TEMPLATE}"},
         Kind{"DaemonSet", "apiVersion: apps/v1\nkind: DaemonSet", "spec: {template: TEMPLATE}"},
         Kind{"ReplicaSet", "apiVersion: apps/v1\nkind: ReplicaSet", "spec: {template: TEMPLATE}"},
+        Kind{"ReplicationController", "apiVersion: v1\nkind: ReplicationController",
+             "spec: {template: TEMPLATE}"},
         Kind{"CronJob", "apiVersion: batch/v1\nkind: CronJob",
              "spec: {jobTemplate: {spec: {template: TEMPLATE}}}"},
         Kind{"JobSet", "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet",
@@ -179,6 +196,9 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"PyTorchJob", "apiVersion: kubeflow.org/v1\nkind: PyTorchJob",
              "spec: {pytorchReplicaSpecs: {Master: {template: TEMPLATE}, Worker: {template: "
              "TEMPLATE}}}",
+             2},
+        Kind{"TFJob", "apiVersion: kubeflow.org/v1\nkind: TFJob",
+             "spec: {tfReplicaSpecs: {Chief: {template: TEMPLATE}, Worker: {template: TEMPLATE}}}",
              2},
         Kind{"LeaderWorkerSet", "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet",
              "spec: {leaderWorkerTemplate: {leaderTemplate: TEMPLATE, workerTemplate: TEMPLATE}}",
@@ -305,47 +325,79 @@ TEST(FillTest, FillsTheItemsOfAList) {
   EXPECT_EQ(joined(refused.refusals).find("f.yaml: document 1, item 1 (Job j): pod j: "), 0U);
 }
 
-TEST(FillTest, ReadsAndPrintsJson) {
-  const std::string object = R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},)"
-                             R"("spec":{"backoffLimit":0,"template":{"metadata":{"annotations":)"
-                             R"({"tangram.dev/gpu-fraction":"0.5"}},"spec":{"containers":)"
-                             R"([{"name":"main","env":[{"name":"A","value":"1"}]}]}}}})";
-  const auto json = filled_json(filled_of(object));
-  ASSERT_TRUE(json);
-  EXPECT_EQ(json->find(R"({"apiVersion":"batch/v1","kind":"Job",)"), 0U) << *json;
-  EXPECT_NE(json->find(R"("backoffLimit":0,)"), std::string::npos) << *json;
-  EXPECT_NE(json->find(R"({"name":"A","value":"1"})"), std::string::npos) << *json;
-  EXPECT_EQ(count_in(*json, R"("tangram.dev/gpu-milli":"500")"), 2U) << *json;
-  const auto list = filled_json(filled_of(object + "\n---\n" + object));
-  ASSERT_TRUE(list);
-  EXPECT_EQ(list->find(R"({"apiVersion":"v1","kind":"List","items":[{)"), 0U) << *list;
+TEST(FillTest, ReadsJson) {
+  const std::string text =
+      filled_yaml(filled_of(R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},)"
+                            R"("spec":{"backoffLimit":0,"template":{"metadata":{"annotations":)"
+                            R"({"tangram.dev/gpu-fraction":"0.5"}},"spec":{"containers":)"
+                            R"([{"name":"main","env":[{"name":"A","value":"1"}]}]}}}})"));
+  EXPECT_EQ(count_in(text, "\"backoffLimit\": 0\n"), 1U) << text;
+  EXPECT_EQ(count_in(text, "\"value\": \"1\"\n"), 1U) << text;
+  EXPECT_EQ(count_in(text, "gpu-milli: \"500\""), 2U) << text;
 }
 
 TEST(FillTest, NamesTheLineThatIsNoYaml) {
-  Filled filled;
-  const auto settings = default_settings();
-  const auto wrong = fill("f.yaml", "a: b\n---\nkind: Job\nspec: {a: 1, a: 2}\n", settings, filled);
-  ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().message, "f.yaml: line 4: key \"a\" stands twice");
-  const auto deep =
-      fill("f.yaml", "a: " + std::string(100, '[') + std::string(100, ']'), settings, filled);
-  ASSERT_FALSE(deep);
-  EXPECT_NE(deep.error().message.find("nested deeper than 64 levels"), std::string::npos);
+  EXPECT_EQ(
+      error_of("a: b\n---\nkind: Job\nspec: {a: 1, a: [}\n").find("f.yaml: line 4: not valid"), 0U);
+  EXPECT_EQ(error_of("a: b\n---\n" + kJob + "spec: {a: 1, a: 2}\n"),
+            "f.yaml: line 5: key \"a\" stands twice");
+  EXPECT_NE(error_of(kJob + "a: " + std::string(100, '[') + std::string(100, ']'))
+                .find("nested deeper than 64 levels"),
+            std::string::npos);
+}
+
+TEST(FillTest, PrintsWhatItDoesNotReadAsItIs) {
+  for (const char* const text :
+       {"apiVersion: v1\nkind: Service\nmetadata: {name: s, labels: {a: b, a: c}}\n",
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: "
+        "c}\nspec: {~: a, [b]: c}\n",
+        "apiVersion: v1\nkind: List\nitems: [{kind: Service, a: b, a: c}]\n",
+        "&a {kind: List, items: [*a]}\n", "kind: List\n", "- {kind: Service}\n"}) {
+    EXPECT_EQ(filled_yaml(filled_of(text)), text);
+  }
+  const Filled list = filled_of(
+      "kind: List\nitems: [{kind: Service, metadata: {name: s}}, {kind: Secret, a: b, a: c}]\n");
+  EXPECT_NE(joined(list.notes).find(": Service s, Secret"), std::string::npos);
+}
+
+TEST(FillTest, FindsAKindInAMergedMap) {
+  const std::string text =
+      "base: &base {apiVersion: batch/v1, kind: Job}\n<<: *base\nspec: {template: " +
+      std::string(kTemplate) + "}\n";
+  EXPECT_EQ(count_in(filled_yaml(filled_of(text)), "gpu-milli: \"500\""), 2U);
+}
+
+/// Ten lists, each of ten times the one before; the first of ten values.
+std::string nested_aliases(const std::string& value, const std::string& merge = "") {
+  const auto ten = [](const std::string& each) {
+    std::string text;
+    for (int n = 0; n < 10; ++n) text += (n == 0 ? "" : ", ") + each;
+    return text;
+  };
+  std::string text = kJob + "a0: &a0 " + (merge.empty() ? "[" + ten(value) + "]" : value) + "\n";
+  for (int i = 1; i < 10; ++i) {
+    const std::string name = "a" + std::to_string(i);
+    const std::string list = "[" + ten("*a" + std::to_string(i - 1)) + "]";
+    text += name + ": &" + name + " " + (merge.empty() ? list : "{" + merge + list + "}") + "\n";
+  }
+  return text;
 }
 
 TEST(FillTest, BoundsWhatAliasesStandFor) {
-  std::string text = "a0: &a0 [" + std::string(100, 'x') + "]\n";
-  for (int i = 1; i < 9; ++i) {
-    const std::string before = "*a" + std::to_string(i - 1);
-    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
-    for (int n = 0; n < 10; ++n) text += before + ", ";
-    text += "x]\n";
+  for (const std::string& text :
+       {nested_aliases("x"), nested_aliases("~"), nested_aliases("{}", "<<: ")}) {
+    const std::string error = error_of(text);
+    EXPECT_NE(error.find("the text is too large with its aliases"), std::string::npos) << error;
   }
-  Filled filled;
-  const auto large = fill("f.yaml", text, default_settings(), filled);
-  ASSERT_FALSE(large);
-  EXPECT_NE(large.error().message.find("the text is too large with its aliases"),
-            std::string::npos);
+}
+
+TEST(FillTest, BoundsTheDepthOfMergedMaps) {
+  std::string text = kJob + "a0: &a0 {b: c}\n";
+  for (int i = 1; i < 1'000; ++i) {
+    const std::string name = "a" + std::to_string(i);
+    text += name + ": &" + name + " {<<: *a" + std::to_string(i - 1) + "}\n";
+  }
+  EXPECT_NE(error_of(text).find("nested deeper than 64 levels"), std::string::npos);
 }
 
 }  // namespace

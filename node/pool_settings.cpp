@@ -38,8 +38,9 @@ constexpr std::array<std::string_view, 10> kNotOfPools{"node-name",
 
 /// Without its dashes.
 bool is_flag(std::string_view name) {
-  return !name.empty() &&
-         std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  return !name.empty() && is_letter(name.front()) &&
+         std::ranges::all_of(name, [&](char c) { return is_letter(c) || c == '-'; });
 }
 
 Result<std::set<std::string>> pools_in(const std::string& folder) {
@@ -160,7 +161,7 @@ void PoolWatch::see(const std::string& label) {
   const auto chosen = choose_pool(folder_, label);
   if (!chosen) return stay(chosen.error().message);
   if (*chosen == current_) return stay("");
-  if (checked_ == *chosen) return;  // the check prints what is wrong
+  if (checked_ && *checked_ == *chosen) return;  // the check prints what is wrong
   checked_ = *chosen;
   if (const auto usable = check_(*chosen); !usable) return stay(usable.error().message);
   spdlog::info("other settings apply to this node ({}): restarting; containers go on",

@@ -4,6 +4,8 @@
 # machine's network, with the addresses of API server and extender in their environment. All else is as in the
 # chart: images, users, volumes, probes, rights, webhook, order of installation.
 
+source scripts/packages.sh
+source tests/e2e/nvidia_programs.sh
 source tests/e2e/node.sh
 source tests/chart/operator.sh
 script_path=$repo_root/scripts/e2e # node.sh starts programs of the node through it

@@ -109,6 +109,7 @@ hold_namespace() {
   for target in "${!node_folders[@]}"; do
     mount --bind "$node_root/${node_folders[$target]}" "$target"
   done
+  mount --make-shared /run # as systemd does: pods of the chart mount below it for each other
   # Kubelet sets some settings of the whole machine. These files show it the values that it wants.
   local setting
   for setting in vm/overcommit_memory=1 vm/panic_on_oom=0 kernel/panic=10 kernel/panic_on_oops=1 \

@@ -149,7 +149,7 @@ void add_cordons(CLI::App& parser, Options& options) {
   reset->add_flag(
       "--with-linked", options.with_linked,
       "Also the cards that NVLink connects to it. Needed before Ampere, and on Ampere's "
-      "NVSwitch systems without Fabric Manager: nvidia-smi then names those that lack");
+      "NVSwitch systems without Fabric Manager: nvidia-smi then names the missing ones");
   add_wait(*reset, options, "Wait until no pod is in the way");
 }
 

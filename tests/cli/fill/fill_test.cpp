@@ -397,7 +397,9 @@ TEST(FillTest, BoundsTheDepthOfMergedMaps) {
     const std::string name = "a" + std::to_string(i);
     text += name + ": &" + name + " {<<: *a" + std::to_string(i - 1) + "}\n";
   }
-  EXPECT_NE(error_of(text).find("nested deeper than 64 levels"), std::string::npos);
+  for (const std::string& deep : {text, std::string("&a {kind: Job, <<: *a}\n")}) {
+    EXPECT_NE(error_of(deep).find("nested deeper than 64 levels"), std::string::npos);
+  }
 }
 
 }  // namespace

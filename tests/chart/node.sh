@@ -77,12 +77,12 @@ END
 
 # --- checks --------------------------------------------------------------------------------------
 
-# pod_with FRACTION ARGUMENT...: a pod whose only request is its annotation.
+# pod_with FRACTION ARGUMENT...: a pod whose only request is its annotation, or with $isolation two.
 pod_with() {
   kubectl_admin --namespace default create --filename - "${@:2}" <<END
 apiVersion: v1
 kind: Pod
-metadata: {name: half, annotations: {tangram.dev/gpu-fraction: "$1"}}
+metadata: {name: half, annotations: {tangram.dev/gpu-fraction: "$1"${isolation:+, tangram.dev/gpu-isolation: $isolation}}}
 spec:
   hostNetwork: true
   terminationGracePeriodSeconds: 1

@@ -8,9 +8,11 @@ source tests/e2e/stock.sh
 # A post-renderer: what this machine lacks. Pods use its network, so that there is room for one of each; NVML is the fake
 # one, and the host is the node's namespace.
 write_operator_renderer() {
+  local host
+  host=/proc/$(pid_of node)/root
   cat >"$work/on-the-operators-node" <<END
 #!/usr/bin/env bash
-"$work/on-the-host" | yq -y --arg cards "/proc/1/root$node_root/cards.json" --arg root "/proc/$(pid_of node)/root" '
+"$work/on-the-host" | yq -y --arg cards "$host$node_root/cards.json" --arg root "$host" '
   if .kind == "Deployment" then .spec.replicas = 1
   elif .kind == "DaemonSet" then .spec.template.spec.containers[].env += [
     {name: "TANGRAM_FAKE_NVML", value: \$cards}, {name: "TANGRAM_NODE_HOST_ROOT", value: \$root}]
@@ -56,6 +58,7 @@ label_node() {
 }
 
 run_pod() {
+  local isolation=time-slice # the stand-in driver has no MPS, which is the default
   pod_with 0.5 >/dev/null
   wait_half
 }

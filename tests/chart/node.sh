@@ -59,12 +59,10 @@ start_default_scheduler() {
     --leader-elect=false --secure-port 0
 }
 
-# Values with free ports of the machine, and with signed grants required by all parts, as on a new cluster.
-node_values() {
+# Values with free ports of the machine.
+machine_values() {
   local listen=0.0.0.0 # probes use the node's own address
   cat <<END
-image: {registry: localhost} # as the archives name them
-signing: {generate: true, level: all}
 extender:
   config:
     server: {listen: "$listen:$(free_port)"}
@@ -73,6 +71,15 @@ extender:
 agent:
   settings: {listen: "$listen:$(free_port)"}
 END
+}
+
+# With signed grants required by all parts, as on a new cluster.
+node_values() {
+  cat <<END
+image: {registry: localhost} # as the archives name them
+signing: {generate: true, level: all}
+END
+  machine_values
 }
 
 # --- checks --------------------------------------------------------------------------------------
@@ -152,7 +159,7 @@ check_on_node() {
   local made=
   [ -d /etc/cdi ] || made=/etc/cdi
   # shellcheck disable=SC2064 # expands now, because the variable does not exist when the trap runs
-  trap "stop_node; stop_cluster; rm -rf '$work'; [ -z '$made' ] || rmdir '$made' 2>/dev/null || true" EXIT
+  trap "stop_node; stop_cluster; remove_new_nodes '$(nvidia_nodes)'; rm -rf '$work'; [ -z '$made' ] || rmdir '$made' 2>/dev/null || true" EXIT
   trap 'exit 130' INT TERM
   # The API server calls webhooks at the endpoints of their Services, which are addresses of this machine.
   apiserver_flags=(--enable-aggregator-routing)

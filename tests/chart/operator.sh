@@ -21,18 +21,11 @@ END
   chmod +x "$work/on-the-operators-node"
 }
 
-# Free ports of the machine.
-machine_values() {
-  local listen=0.0.0.0 # probes use the node's own address
-  cat <<END
-extender:
-  config:
-    server: {listen: "$listen:$(free_port)"}
-    webhook: {listen: "$listen:$(free_port)"}
-    metrics: {listen: "$listen:$(free_port)"}
-agent:
-  settings: {listen: "$listen:$(free_port)"}
-END
+nvidia_nodes() { find /dev -maxdepth 1 -name 'nvidia*' | sort; }
+
+# What the agent made in the machine's /dev.
+remove_new_nodes() { # THOSE_BEFORE
+  comm -13 <(echo "$1") <(nvidia_nodes) | xargs --no-run-if-empty rm -f
 }
 
 seconds_of() { # COMMAND...: runs it and sets $took
@@ -67,7 +60,7 @@ run_pod() {
 check_share() {
   local card minor seen
   card=$(granted_card)
-  kubectl_admin --namespace default logs half | grep -q -x "TANGRAM_CARD_UUIDS=$card" ||
+  kubectl_admin --namespace default logs half | grep -q "^cards $card, at most " ||
     die "the pod does not print its card $card: $(kubectl_admin --namespace default logs half)"
   minor=$(jq --raw-output --arg card "$card" '.cards[] | select(.uuid == $card) | .minor' "$node_root/cards.json")
   seen=$(kubectl_admin --namespace default exec half -- /program devices | tr ' ' '\n' | grep -x 'nvidia[0-9]*')
@@ -75,8 +68,7 @@ check_share() {
 }
 
 check_on_operators_node() {
-  local took installed labelled ran made
-  made=$(find /dev -maxdepth 1 -name 'nvidia*' | sort)
+  local took installed labelled ran
   write_cards
   stop containerd
   place_driver container
@@ -90,7 +82,4 @@ check_on_operators_node() {
   check_share
   echo "check-chart: on a node as GPU Operator leaves it: helm install $installed s, kubectl label $labelled s," \
     "kubectl create to a running pod with its share $ran s"
-  kubectl_admin --namespace default delete pod half --wait >/dev/null
-  # What the agent made in the machine's /dev.
-  comm -13 <(echo "$made") <(find /dev -maxdepth 1 -name 'nvidia*' | sort) | xargs --no-run-if-empty rm -rf
 }

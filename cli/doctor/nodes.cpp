@@ -199,6 +199,27 @@ void report_agents(const Examination& examination, const std::string& text,
                        "node selector decides which nodes get one");
 }
 
+/// The pods of a DaemonSet, by its status.
+struct DaemonPods {
+  explicit DaemonPods(std::string_view daemon_set)
+      : wanted(count(daemon_set, "desiredNumberScheduled")),
+        ready(count(daemon_set, "numberReady")),
+        updated(count(daemon_set, "updatedNumberScheduled")) {}
+
+  [[nodiscard]] std::string text() const {
+    return std::to_string(ready) + " of " + std::to_string(wanted) + " are ready";
+  }
+
+  std::int64_t wanted;
+  std::int64_t ready;
+  std::int64_t updated;  ///< of the chart's version
+
+ private:
+  static std::int64_t count(std::string_view daemon_set, const char* member) {
+    return number_at(daemon_set, {"status", member}).value_or(0);
+  }
+};
+
 }  // namespace
 
 void check_nodes(const Examination& examination, const Cluster& cluster) {
@@ -228,11 +249,9 @@ void check_agents(const Examination& examination) {
                "install the agent: deploy/node/README.md; if it is in another namespace, give "
                "--system-namespace; if it has another name, see the lines of nodes"});
   }
-  const auto wanted = number_at(read.text, {"status", "desiredNumberScheduled"}).value_or(0);
-  const auto ready = number_at(read.text, {"status", "numberReady"}).value_or(0);
-  const std::string text = std::to_string(ready) + " of " + std::to_string(wanted) + " are ready";
-  if (ready >= wanted && wanted > 0) return examination.ok(kAgents, text);
-  report_agents(examination, text, read.text);
+  const DaemonPods pods(read.text);
+  if (pods.ready >= pods.wanted && pods.wanted > 0) return examination.ok(kAgents, pods.text());
+  report_agents(examination, pods.text(), read.text);
 }
 
 void check_mps_pods(const Examination& examination) {
@@ -240,27 +259,21 @@ void check_mps_pods(const Examination& examination) {
   const Reading read = examination.get("/apis/apps/v1", "/daemonsets/tangram-mps");
   if (read.outcome == Reading::Outcome::kMissing) return;  // agent.mps: false
   if (!read.found()) return examination.unreadable(subject, read);
-  const auto count = [&](const char* member) {
-    return number_at(read.text, {"status", member}).value_or(0);
-  };
-  const auto wanted = count("desiredNumberScheduled");
-  const auto ready = count("numberReady");
-  const std::string text = std::to_string(ready) + " of " + std::to_string(wanted) + " are ready";
-  if (ready < wanted) {
+  const DaemonPods pods(read.text);
+  if (pods.ready < pods.wanted) {
     return examination.fail(
-        subject, text + ": on the other nodes no pod can share a card by MPS",
+        subject, pods.text() + ": on the other nodes no pod can share a card by MPS",
         examination.kubectl() + " get pods -l app.kubernetes.io/name=tangram-mps -o wide");
   }
   // Not an error: their end ends the work of their clients, so upgrades leave them.
-  const auto updated = count("updatedNumberScheduled");
-  if (updated < wanted) {
-    return examination.warn(
-        subject,
-        text + ", " + std::to_string(wanted - updated) + " of an earlier version of the chart",
-        "delete them when no pod of their nodes shares a card by MPS: "
-        "docs/operations.md, \"Pods of MPS daemons\"");
+  if (pods.updated < pods.wanted) {
+    return examination.warn(subject,
+                            pods.text() + ", " + std::to_string(pods.wanted - pods.updated) +
+                                " of an earlier version of the chart",
+                            "delete them when no pod of their nodes shares a card by MPS: "
+                            "docs/operations.md, \"Pods of MPS daemons\"");
   }
-  examination.ok(subject, text);
+  examination.ok(subject, pods.text());
 }
 
 void check_pods(const Examination& examination, const Cluster& cluster) {

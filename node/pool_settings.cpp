@@ -1,6 +1,7 @@
 #include "node/pool_settings.hpp"
 
 #include "base/file.hpp"
+#include "base/folder.hpp"
 #include "base/json_members.hpp"
 #include "base/quote.hpp"
 #include "kube/local/yaml_to_json.hpp"
@@ -11,16 +12,11 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <set>
-#include <system_error>
 #include <utility>
 
 namespace tangram::node {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 /// By the first ones the agent reaches its Node and what it remembers, before it knows its pool.
 /// The next say whom it trusts, which must not depend on who may label a Node. Kubelet probes the
@@ -41,19 +37,6 @@ bool is_flag(std::string_view name) {
   const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
   return !name.empty() && is_letter(name.front()) &&
          std::ranges::all_of(name, [&](char c) { return is_letter(c) || c == '-'; });
-}
-
-Result<std::set<std::string>> pools_in(const std::string& folder) {
-  std::set<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    std::string name = entry->path().filename().string();
-    // Kubernetes' own, in the folder of a mounted ConfigMap.
-    if (!name.starts_with('.')) names.insert(std::move(name));
-  }
-  if (!error) return names;
-  return fail(Errc::kUnavailable, "--pool-settings " + folder + ": " + error.message());
 }
 
 std::string memory_of(const std::string& state_dir) { return state_dir + "/pool"; }
@@ -92,8 +75,8 @@ Result<std::vector<std::string>> read_flags(std::string json) {
 }  // namespace
 
 Result<PoolChoice> choose_pool(const std::string& folder, const std::string& label) {
-  const auto pools = pools_in(folder);
-  if (!pools) return pools.error();
+  const auto pools = config_map_files(folder);
+  if (!pools) return fail(pools.error().code, "--pool-settings " + pools.error().message);
   const std::string name = label.empty() ? std::string(kDefaultPool) : label;
   if (pools->contains(name)) return PoolChoice(name);
   if (label.empty()) return PoolChoice();

@@ -1,20 +1,17 @@
 #include "node/vendor/nvidia/sharing/sharing_files.hpp"
 
 #include "base/file.hpp"
+#include "base/folder.hpp"
 #include "base/quote.hpp"
 
 #include <boost/algorithm/string/join.hpp>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 namespace tangram::node::nvidia {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string names_of(const SharingFiles& files) {
   std::vector<std::string> names;
@@ -68,16 +65,14 @@ struct Rule {
 }  // namespace
 
 Result<SharingFiles> read_sharing_files(const std::string& folder) {
+  const auto names = config_map_files(folder);
+  if (!names) return names.error();
   SharingFiles files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with('.') || !entry.is_regular_file()) continue;
-    const auto text = read_file(entry.path().string());
+  for (const std::string& name : *names) {
+    const auto text = read_file(std::string(folder).append("/").append(name));
     if (!text) return text.error();
     files.emplace(name, parse_sharing_file(*text));
   }
-  if (error) return fail(Errc::kUnavailable, folder + ": " + error.message());
   return files;
 }
 

@@ -45,7 +45,7 @@ class LevelOfControllers final : public spdlog::custom_flag_formatter {
   }
 };
 
-// Set once, before other threads run.
+// Set before other threads run.
 LogFormat g_format =
     LogFormat::kText;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 

@@ -116,8 +116,8 @@ Result<void> serve(node::Settings settings, std::span<const char* const> argumen
     auto chosen = pool.choose(**api, settings.node);
     if (!chosen) return chosen.error();
     settings = std::move(*chosen);
+    configure_logging(settings.log_level, settings.log_format);
   }
-  configure_logging(settings.log_level, settings.log_format);
   auto reviews = open_cluster(settings, kReviews, clock);
   if (!reviews) return reviews.error();
   const std::string name = settings.node;

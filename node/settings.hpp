@@ -26,7 +26,7 @@ struct Settings {
   bool require_signed_grants = false;  ///< start only with a grant that one of them signed
   int sharers_per_card = 16;
   bool aggregates = true;
-  bool gpu_labels = false;  ///< the vendor's labels of cards, where nobody else writes them
+  bool gpu_labels = false;  ///< write the vendor's labels of cards, where no other writer does
   /// The strongest means of memory limits to be used; nothing = the strongest that there is.
   std::optional<model::MemoryLimits> memory_limits;
   bool time_lease = true;  ///< of cards that are shared by time-slice

@@ -17,7 +17,7 @@ std::string encode(const NodeLabels& labels) {
   return text;
 }
 
-/// Those of the Node's labels that the agent has written, and nobody after it.
+/// The Node's labels that the agent has written and no other writer has changed since.
 NodeLabels written_by_agent(const OwnNode& node, const CardLabels& labels) {
   NodeLabels written;
   for (const std::string& item : split(node.written_labels.value_or(""), ',')) {

@@ -308,6 +308,9 @@ TEST_F(CardWatcherTest, RunsUntilStoppedWhileOthersRead) {
       testing::eventually([&] { return !watcher.now()->inventory.cards.at(0).card.healthy; }));
   watcher.forget_lost({});
   EXPECT_EQ(watcher.error_counts().size(), 1U);
+  // A change is reported after readers can see it.
+  runner.request_stop();
+  runner.join();
   EXPECT_EQ(changes, 2);
 }
 

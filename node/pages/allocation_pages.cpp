@@ -125,9 +125,8 @@ bool AllocationPages::cut_to_size() const {
   // Beyond its end, too, a file can have memory.
   constexpr blkcnt_t kBlock = 512;  // of st_blocks
   constexpr auto kMost = (kSize / kHugePage + 1) * kHugePage;
-  if (status.st_size > kSize || status.st_blocks * kBlock > kMost) {
-    (void)ftruncate(usage_fd_, kSize);
-  }
+  const bool too_large = status.st_size > kSize || status.st_blocks * kBlock > kMost;
+  if (too_large && ftruncate(usage_fd_, kSize) != 0) return false;
   return read_at<std::uint64_t>(usage_fd_, offsetof(shim::UsagePage, magic)) == shim::kUsageMagic;
 }
 

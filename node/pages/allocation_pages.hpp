@@ -60,7 +60,8 @@ class AllocationPages {
   void wait_for_lease_news(std::size_t place, std::uint32_t known) const;
 
   /// Cuts the usage page to its size: what a container writes beyond it lies in the host's memory.
-  /// @returns false if the container has cut it short or destroyed its header: nothing can use it
+  /// @returns false if the container has cut it short or destroyed its header, or it cannot be cut:
+  ///          nothing can use it
   [[nodiscard]] bool cut_to_size() const;
 
  private:

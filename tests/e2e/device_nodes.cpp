@@ -12,9 +12,11 @@ namespace tangram::e2e {
 
 namespace fs = std::filesystem;
 
-DeviceNode::DeviceNode(std::string path, unsigned major, unsigned minor)
-    : path_(std::move(path)),
-      made_(::mknod(path_.c_str(), S_IFCHR | 0666, ::makedev(major, minor)) == 0) {}
+DeviceNode::DeviceNode(std::string path, unsigned major, unsigned minor) : path_(std::move(path)) {
+  std::error_code no_node_either;
+  fs::create_directories(fs::path(path_).parent_path(), no_node_either);
+  made_ = ::mknod(path_.c_str(), S_IFCHR | 0666, ::makedev(major, minor)) == 0;
+}
 
 DeviceNode::~DeviceNode() {
   std::error_code ignored;
@@ -37,9 +39,9 @@ int holding_process_of(const std::string& pod_uid) {
 
 std::set<std::string> nvidia_nodes_of(int process) {
   std::set<std::string> names;
-  for (const auto& node :
-       fs::directory_iterator("/proc/" + std::to_string(process) + "/root/dev")) {
-    const std::string name = node.path().filename();
+  const fs::path folder = "/proc/" + std::to_string(process) + "/root/dev";
+  for (const auto& node : fs::recursive_directory_iterator(folder)) {
+    const std::string name = node.path().lexically_relative(folder);
     if (name.starts_with("nvidia") && node.is_character_file()) names.insert(name);
   }
   return names;

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr unsigned kMajor = 195;  // of NVIDIA's device nodes
 constexpr unsigned kControlMinor = 255;
+constexpr unsigned kCapabilityMajor = 237;  // as an H100 has it; the driver gets any free one
 constexpr const char* kVersion = "550.54.15";
 
 class NodeDriverTest : public NodeTest {
@@ -33,6 +36,7 @@ class NodeDriverTest : public NodeTest {
     remove_pods();
     node_.stop("tangram-node");
     for (const std::string& made : {driver_, host_}) fs::remove_all(made);
+    node_.write_cards(eight_cards());
   }
 
   [[nodiscard]] bool has_device_nodes() const {
@@ -55,7 +59,14 @@ class NodeDriverTest : public NodeTest {
     arguments.insert(arguments.end(),
                      {"--cards-by-runtime=false", "--host-root", host_, "--driver-roots", driver_});
     node_.start("tangram-node", arguments);
-    ASSERT_TRUE(wait_node_offers_slots(60s)) << agent_log();
+  }
+  /// The capability to use a part of a card, "gpu7/mig/gi1", with its node.
+  void add_capability(const std::string& part, unsigned minor) {
+    write(host_ + "/proc/driver/nvidia/capabilities/" + part + "/access",
+          "DeviceFileMinor: " + std::to_string(minor) + "\nDeviceFileMode: 292\n");
+    const std::string path = "/dev/nvidia-caps/nvidia-cap" + std::to_string(minor);
+    write(host_ + path, "");
+    nodes_.push_back(std::make_unique<DeviceNode>(path, kCapabilityMajor, minor));
   }
 
  private:
@@ -83,6 +94,7 @@ TEST_F(NodeDriverTest, AContainerHasItsCardAndNoOtherByTheFilesOfADriverContaine
   if (!has_device_nodes()) GTEST_SKIP() << "this machine makes no device nodes";
   install_driver();
   restart_agent();
+  ASSERT_TRUE(wait_node_offers_slots(60s)) << agent_log();
   create(gpu_pod("half", {{"gpu-fraction", "0.5"}, {"gpu-isolation", "time-slice"}}));
   const std::string uid = uid_of("half");
   ASSERT_TRUE(wait_starts(uid, "main", 1, 60s)) << agent_log();
@@ -101,10 +113,43 @@ TEST_F(NodeDriverTest, AContainerHasItsCardAndNoOtherByTheFilesOfADriverContaine
   expect_books_right();
 }
 
+TEST_F(NodeDriverTest, AContainerHasItsMigInstanceAndNoOtherOfTheCard) {
+  for (const unsigned instance : {1U, 2U}) {
+    const std::string folder = "gpu7/mig/gi" + std::to_string(instance);
+    add_capability(folder, 10 * instance);
+    add_capability(folder + "/ci0", 10 * instance + 1);
+  }
+  if (!has_device_nodes()) GTEST_SKIP() << "this machine makes no device nodes";
+  install_driver();
+  cards_.at(7).instances = {"MIG-7-first", "MIG-7-second"};
+  node_.write_cards(cards_);
+  restart_agent();
+  const auto is_listed = [&] {
+    return cards_published().find("MIG-7-second") != std::string::npos;
+  };
+  ASSERT_TRUE(eventually(60s, is_listed)) << agent_log();
+  const std::map<std::string, std::string> whole{{"gpu-fraction", "1"},
+                                                 {"gpu-model", "*MIG 1g.10gb"}};
+  create({gpu_pod("one", whole), gpu_pod("other", whole)});
+  std::set<std::set<std::string>> seen;
+  for (const std::string pod : {"one", "other"}) {
+    const std::string uid = uid_of(pod);
+    ASSERT_TRUE(wait_starts(uid, "main", 1, 60s)) << agent_log();
+    seen.insert(nvidia_nodes_of(holding_process_of(uid)));
+  }
+  const auto nodes_with = [](const std::string& gpu, const std::string& compute) {
+    return std::set<std::string>{"nvidia7", "nvidiactl", "nvidia-uvm",
+                                 "nvidia-caps/nvidia-cap" + gpu,
+                                 "nvidia-caps/nvidia-cap" + compute};
+  };
+  EXPECT_EQ(seen, (std::set{nodes_with("10", "11"), nodes_with("20", "21")}));
+}
+
 /// The driver's container may come after the pod.
 TEST_F(NodeDriverTest, WithoutTheDriversFilesAPodWaitsForThem) {
   if (!has_device_nodes()) GTEST_SKIP() << "this machine makes no device nodes";
   restart_agent();
+  ASSERT_TRUE(wait_node_offers_slots(60s)) << agent_log();
   create(gpu_pod("early", {{"gpu-fraction", "0.5"}, {"gpu-isolation", "time-slice"}}));
   const std::string uid = uid_of("early");
   const auto is_reported = [&] {

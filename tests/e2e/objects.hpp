@@ -20,6 +20,8 @@ struct CardSpec {
   bool healthy = true;
   int max_sharers = 48;
   std::vector<CardProcess> processes = {};
+  /// UUIDs of its MIG instances of 1g.10gb, GPU instances 1, 2, …; for a RealNode only.
+  std::vector<std::string> instances = {};
 };
 
 /// A simulated node: ready from the start, with cards and slots.

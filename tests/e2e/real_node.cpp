@@ -28,6 +28,17 @@ bool alive(pid_t pid) {
   return after_name != std::string::npos && line[after_name + 2] != 'Z';
 }
 
+void write_instances(const std::vector<std::string>& uuids, json::Writer& out) {
+  constexpr int kMib = 9728;
+  out.member("mig", true).key("instances").begin_array();
+  int number = 1;
+  for (const std::string& uuid : uuids) {
+    out.begin_object().member("uuid", uuid).member("profile", "1g.10gb").member("memMiB", kMib);
+    out.member("gi", number++).member("ci", 0).end_object();
+  }
+  out.end_array();
+}
+
 }  // namespace
 
 fs::path RealNode::root() const { return environment().state / "node"; }
@@ -121,7 +132,9 @@ void RealNode::write_cards(const std::vector<CardSpec>& cards) const {
       out.begin_object().member("pid", process.pid).member("memMiB", process.memory_mib);
       out.end_object();
     }
-    out.end_array().end_object();
+    out.end_array();
+    if (!card.instances.empty()) write_instances(card.instances, out);
+    out.end_object();
   }
   out.end_array().key("events").begin_array();
   for (const auto& card : cards) {

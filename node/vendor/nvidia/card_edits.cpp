@@ -2,12 +2,30 @@
 
 #include "node/vendor/nvidia/cdi.hpp"
 #include "node/vendor/nvidia/driver/edits.hpp"
+#include "node/vendor/nvidia/mig.hpp"
 
 namespace tangram::node::nvidia {
 
+Result<CardPlace> CardEdits::place_of(const std::string& card) const {
+  if (!is_mig(card)) return CardPlace{card};
+  auto place = mig_->find(card);
+  if (!place) return fail(Errc::kNotFound, "the driver lists no MIG instance " + card);
+  return std::move(*place);
+}
+
 Result<CdiEdits> CardEdits::from_driver(const Result<InstalledDriver>& driver,
                                         const std::vector<std::string>& cards) const {
-  auto edits = driver ? edits_from_driver(*driver, host_, cards) : driver.error();
+  const auto make = [&]() -> Result<CdiEdits> {
+    if (!driver) return driver.error();
+    std::vector<CardPlace> places;
+    for (const std::string& card : cards) {
+      auto place = place_of(card);
+      if (!place) return place.error();
+      places.push_back(std::move(*place));
+    }
+    return edits_from_driver(*driver, host_, places);
+  };
+  auto edits = make();
   if (edits || edits.error().code != Errc::kNotFound) return edits;
   return fail(Errc::kNotFound,
               "no CDI spec of NVIDIA's names the card, and " + edits.error().message);

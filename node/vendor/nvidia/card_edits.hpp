@@ -3,8 +3,10 @@
 #include "base/result.hpp"
 #include "node/container/cdi_spec.hpp"
 #include "node/vendor/nvidia/driver/installed.hpp"
+#include "node/vendor/nvidia/mig_layout.hpp"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,11 +25,16 @@ struct DriverPlaces {
 /// because specs and driver change under a running agent. Threads: safe.
 class CardEdits {
  public:
-  CardEdits(std::vector<std::string> cdi_dirs, DriverPlaces places)
-      : cdi_dirs_(std::move(cdi_dirs)), places_(std::move(places)), host_(places_.host_root) {}
+  /// @param mig  kept up to date by the node's NvmlSource
+  CardEdits(std::vector<std::string> cdi_dirs, DriverPlaces places,
+            std::shared_ptr<const MigLayout> mig = std::make_shared<MigLayout>())
+      : cdi_dirs_(std::move(cdi_dirs)),
+        places_(std::move(places)),
+        host_(places_.host_root),
+        mig_(std::move(mig)) {}
 
-  /// @returns kNotFound with the reason if there is neither: the driver's files are not found, or a
-  ///          card is a MIG instance that no spec names;
+  /// @returns kNotFound with the reason if there is neither: the driver's files are not found, or
+  ///          the driver has no such card;
   ///          kInvalidArgument if a spec of NVIDIA's kind cannot be read
   ///          kUnavailable     a device node of the driver is missing, with what makes it
   [[nodiscard]] Result<CdiEdits> of(const std::vector<std::string>& cards) const;
@@ -44,12 +51,14 @@ class CardEdits {
   [[nodiscard]] Result<InstalledDriver> driver() const {
     return find_driver(host_, places_.driver_roots);
   }
+  [[nodiscard]] Result<CardPlace> place_of(const std::string& card) const;
   [[nodiscard]] Result<CdiEdits> from_driver(const Result<InstalledDriver>& driver,
                                              const std::vector<std::string>& cards) const;
 
   const std::vector<std::string> cdi_dirs_;
   const DriverPlaces places_;
   const Root host_;
+  const std::shared_ptr<const MigLayout> mig_;
 };
 
 }  // namespace tangram::node::nvidia

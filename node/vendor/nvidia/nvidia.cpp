@@ -105,11 +105,9 @@ Nvidia::Nvidia(Settings settings)
            .health = xid_rules(),
            .runtime = {.variable = "NVIDIA_VISIBLE_DEVICES",
                        .no_card = "void",
-                       .setup =
-                           "name the folder of the driver's files by --driver-roots, or write "
-                           "NVIDIA's CDI spec with `nvidia-ctk cdi generate "
-                           "--output=/etc/cdi/nvidia.yaml --device-name-strategy=uuid`, which MIG "
-                           "instances need",
+                       .setup = "name the folder of the driver's files by --driver-roots, or write "
+                                "NVIDIA's CDI spec with `nvidia-ctk cdi generate "
+                                "--output=/etc/cdi/nvidia.yaml --device-name-strategy=uuid`",
                        .program = "nvidia-container-runtime"}}),
       settings_(std::move(settings)) {}
 
@@ -188,8 +186,8 @@ std::unique_ptr<CardSource> Nvidia::open_cards() const {
                            mps_is_installed(process_environment("PATH"));
     return installed && mps->trial.works();
   };
-  auto modes = std::make_unique<OfferedModes>(std::make_unique<NvmlSource>(find_nvml()), has_mps,
-                                              chunks_of_cards(settings_));
+  auto modes = std::make_unique<OfferedModes>(std::make_unique<NvmlSource>(find_nvml(), mig_),
+                                              has_mps, chunks_of_cards(settings_));
   return std::make_unique<OfferedMeans>(
       std::move(modes), OfferedMeans::Machine{.stand_ins = settings_.stand_ins,
                                               .memory_hook = settings_.memory_hook,

@@ -49,10 +49,13 @@ class Nvidia final : public Vendor {
   [[nodiscard]] const Settings& settings() const { return settings_; }
 
  private:
-  [[nodiscard]] CardEdits card_edits() const { return {settings_.cdi_dirs, settings_.driver}; }
+  [[nodiscard]] CardEdits card_edits() const {
+    return {settings_.cdi_dirs, settings_.driver, mig_};
+  }
   [[nodiscard]] std::function<std::string()> find_nvml() const;
 
   Settings settings_;
+  std::shared_ptr<MigLayout> mig_ = std::make_shared<MigLayout>();  ///< of the opened cards
 };
 
 /// What XIDs, the error numbers of NVIDIA's driver, mean for a card. From NVIDIA's Xid catalog

@@ -70,8 +70,8 @@ CardActivity read_activity(NvmlAsk& ask, nvml::Device device) {
 
 }  // namespace
 
-NvmlSource::NvmlSource(std::function<std::string()> find_library)
-    : find_library_(std::move(find_library)) {}
+NvmlSource::NvmlSource(std::function<std::string()> find_library, std::shared_ptr<MigLayout> mig)
+    : find_library_(std::move(find_library)), mig_(std::move(mig)) {}
 
 NvmlSource::~NvmlSource() { close_session(); }
 
@@ -124,6 +124,7 @@ Result<Inventory> NvmlSource::inventory() {
   if (auto good = check(ask); !good) return good.error();
   // A card that comes back is seen by a new session only.
   if (ask.met_lost_card()) over_ = true;
+  mig_->replace(found.layout);
   const std::lock_guard lock(layout_mutex_);
   if (layout_ != found.layout) {
     layout_ = std::move(found.layout);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "node/vendor/nvidia/mig_layout.hpp"
 #include "node/vendor/nvidia/nvml_events.hpp"
 
 #include <atomic>
@@ -26,7 +27,9 @@ class NvmlSource final : public CardSource {
  public:
   /// @param find_library  the path of the library, asked for each time that it is loaded: a driver
   ///                      that is replaced has another
-  explicit NvmlSource(std::function<std::string()> find_library);
+  /// @param mig           what each inventory keeps up to date
+  explicit NvmlSource(std::function<std::string()> find_library,
+                      std::shared_ptr<MigLayout> mig = std::make_shared<MigLayout>());
   explicit NvmlSource(std::string library = NvmlLibrary::kName)
       : NvmlSource([library = std::move(library)] { return library; }) {}
   ~NvmlSource() override;
@@ -60,6 +63,7 @@ class NvmlSource final : public CardSource {
   void wait_for_layout(const std::vector<NvmlPhysical>& known, std::chrono::milliseconds limit);
 
   const std::function<std::string()> find_library_;
+  const std::shared_ptr<MigLayout> mig_;
   std::shared_mutex session_mutex_;  ///< shared: inside the library; exclusive: opens and closes it
   std::unique_ptr<NvmlLibrary> library_;
   bool initialized_ = false;

@@ -1,7 +1,6 @@
 #include "node/vendor/nvidia/driver/edits.hpp"
 
 #include "base/json.hpp"
-#include "node/vendor/nvidia/driver/device_nodes.hpp"
 
 namespace tangram::node::nvidia {
 
@@ -39,7 +38,7 @@ std::string encode_mount(const std::string& host_path, const std::string& contai
 }  // namespace
 
 Result<CdiEdits> edits_from_driver(const InstalledDriver& driver, const Root& host,
-                                   const std::vector<std::string>& cards) {
+                                   const std::vector<CardPlace>& cards) {
   const auto nodes = device_nodes(host, cards);
   if (!nodes) return nodes.error();
   CdiEdits edits;

@@ -196,21 +196,24 @@ Result<InstalledDriver> find_driver(const Root& host, const std::vector<std::str
                                    ", which the kernel runs; looked in " + looked);
 }
 
+std::string value_of(std::string_view text, std::string_view key) {
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = text.substr(at + key.size());
+  const std::string_view line = rest.substr(0, rest.find('\n'));
+  const std::size_t begin = line.find_first_not_of(" \t");
+  return begin == std::string_view::npos ? "" : std::string(line.substr(begin));
+}
+
 Result<int> device_minor(const Root& host, std::string_view card) {
   constexpr std::string_view kUuid = "GPU UUID:";
   constexpr std::string_view kMinor = "Device Minor:";
-  const auto value = [](const std::string& text, std::string_view key) -> std::string {
-    const std::size_t at = text.find(key);
-    if (at == std::string::npos) return {};
-    const std::size_t begin = text.find_first_not_of(" \t", at + key.size());
-    return begin == std::string::npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
-  };
   std::error_code error;
   const fs::path cards = host.open_path("/proc/driver/nvidia/gpus");
   for (fs::directory_iterator at(cards, error), end; !error && at != end; at.increment(error)) {
     const auto text = read_file((at->path() / "information").string());
-    if (!text || value(*text, kUuid).compare(card) != 0) continue;
-    const auto minor = parse_number<int>(value(*text, kMinor));
+    if (!text || value_of(*text, kUuid).compare(card) != 0) continue;
+    const auto minor = parse_number<int>(value_of(*text, kMinor));
     if (minor) return *minor;
   }
   return fail(Errc::kNotFound,

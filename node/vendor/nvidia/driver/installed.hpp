@@ -37,4 +37,8 @@ struct InstalledDriver {
 /// @returns kNotFound if the driver shows no such card; a MIG instance has none
 [[nodiscard]] Result<int> device_minor(const Root& host, std::string_view card);
 
+/// What follows a key on its line, in a file of the driver's: of "Device Minor:" and
+/// "Device Minor: \t 0\n…" it is "0". @returns "" if the key is not there
+[[nodiscard]] std::string value_of(std::string_view text, std::string_view key);
+
 }  // namespace tangram::node::nvidia

@@ -1,11 +1,15 @@
 #include "node/vendor/nvidia/nvidia.hpp"
 
 #include "tests/node/cards/scripted_source.hpp"
+#include "tests/node/vendor/nvidia/driver/host.hpp"
+#include "tests/node/vendor/nvidia/fake_machine.hpp"
 #include "tests/node/vendor/nvidia/fake_programs.hpp"
 #include "tests/testing/manual_clock.hpp"
 
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 namespace tangram::node::nvidia {
 namespace {
@@ -71,6 +75,32 @@ TEST(NvidiaTest, GoesByThePlacesOfTheMachine) {
   EXPECT_EQ(nvidia.settings().driver.host_root, "/host");
   EXPECT_EQ(nvidia.settings().run_dir, "/r");
   EXPECT_EQ(nvidia.settings().memory_hook, "/hook");
+}
+
+TEST(NvidiaTest, GivesAMigInstanceWhatNvmlAndTheDriversFilesSay) {
+  const FakeMachine machine(
+      R"({"cards":[{"uuid":"GPU-b","memMiB":81920,"mig":true,"instances":)"
+      R"([{"uuid":"MIG-b1","profile":"1g.10gb","memMiB":9728,"gi":7,"ci":0}]}]})");
+  const DriverHost host;
+  host.install_driver("/run/nvidia/driver");
+  host.add_nodes();
+  host.add_card("GPU-b", 3);
+  host.add_capability("gpu3/mig/gi7", 66);
+  host.add_capability("gpu3/mig/gi7/ci0", 67);
+  const Nvidia nvidia(
+      {.nvml_library = kFakeNvml, .driver = {.host_root = host.root()}, .cdi_dirs = {}});
+  EXPECT_EQ(nvidia.cdi_edits({"MIG-b1"}).error().code, Errc::kNotFound) << "before it is listed";
+  const auto cards = nvidia.open_cards();
+  ASSERT_TRUE(cards->inventory());
+  const auto edits = nvidia.cdi_edits({"MIG-b1"});
+  ASSERT_TRUE(edits) << edits.error().message;
+  const auto& nodes = edits->lists.at("deviceNodes");
+  for (const char* const node :
+       {"/dev/nvidia3", "/dev/nvidia-caps/nvidia-cap66", "/dev/nvidia-caps/nvidia-cap67"}) {
+    EXPECT_EQ(std::count(nodes.begin(), nodes.end(), R"({"path":")" + std::string(node) + R"("})"),
+              1)
+        << node;
+  }
 }
 
 TEST(NvidiaTest, EnforcesMpsAndTimeSlices) {

@@ -8,11 +8,14 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace tangram::node::nvidia {
 namespace {
 
 using List = std::vector<std::string>;
+using Names = std::set<std::string>;
 
 class CardEditsTest : public ::testing::Test {
  protected:
@@ -23,9 +26,43 @@ class CardEditsTest : public ::testing::Test {
     host_.add_card("GPU-b", 1);
   }
   [[nodiscard]] CardEdits edits() const {
-    return {{host_.root() + "/etc/cdi"}, {.host_root = host_.root()}};
+    return {{host_.root() + "/etc/cdi"}, {.host_root = host_.root()}, mig_};
+  }
+  /// GPU-b has three instances: two in one GPU instance, and one alone.
+  void turn_on_mig() const {
+    mig_->replace({{"GPU-a", false, {}},
+                   {"GPU-b", true, {{"MIG-0", 2, 0}, {"MIG-1", 2, 1}, {"MIG-2", 9, 0}}}});
+    host_.add_capability("gpu1/mig/gi2", 156);
+    host_.add_capability("gpu1/mig/gi2/ci0", 157);
+    host_.add_capability("gpu1/mig/gi2/ci1", 158);
+    host_.add_capability("gpu1/mig/gi9", 219);
+    host_.add_capability("gpu1/mig/gi9/ci0", 220);
+  }
+  /// The names that the edits have of device nodes, without "/dev/" and the driver's own.
+  [[nodiscard]] Names nodes_of(const List& cards) const {
+    const auto made = edits().of(cards);
+    if (!made) return {made.error().message};
+    Names nodes;
+    for (const std::string& node : made->lists.at("deviceNodes")) {
+      constexpr std::string_view kBefore = R"({"path":"/dev/)";
+      nodes.insert(node.substr(kBefore.size(), node.size() - kBefore.size() - 2));
+    }
+    for (const char* const common : {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}) {
+      EXPECT_EQ(nodes.erase(common), 1U) << common;
+    }
+    EXPECT_EQ(made->lists.at("deviceNodes").size(), nodes.size() + 3) << "each once";
+    return nodes;
+  }
+  /// Major and minor number, of a node with this mode.
+  [[nodiscard]] std::pair<unsigned, unsigned> numbers(const std::string& name,
+                                                      mode_t mode = 0666) const {
+    struct stat about {};
+    EXPECT_EQ(::stat((host_.root() + "/dev/" + name).c_str(), &about), 0) << name;
+    EXPECT_EQ(about.st_mode, S_IFCHR | mode) << name;
+    return {major(about.st_rdev), minor(about.st_rdev)};
   }
   DriverHost host_;
+  const std::shared_ptr<MigLayout> mig_ = std::make_shared<MigLayout>();
 };
 
 TEST_F(CardEditsTest, AreMadeOfTheDriversFilesWhereNvidiaHasNoSpec) {
@@ -103,12 +140,6 @@ TEST_F(CardEditsTest, MissingDeviceNodesAreMade) {
     GTEST_SKIP() << made.error().message;
   }
   ASSERT_TRUE(made) << made.error().message;
-  const auto numbers = [&](const std::string& name) {
-    struct stat about {};
-    EXPECT_EQ(::stat((host_.root() + "/dev/" + name).c_str(), &about), 0) << name;
-    EXPECT_EQ(about.st_mode, S_IFCHR | 0666U) << name;
-    return std::pair{major(about.st_rdev), minor(about.st_rdev)};
-  };
   EXPECT_EQ(numbers("nvidiactl"), std::pair(195U, 255U));
   EXPECT_EQ(numbers("nvidia1"), std::pair(195U, 1U));
   EXPECT_EQ(numbers("nvidia-uvm"), std::pair(511U, 0U));
@@ -116,8 +147,49 @@ TEST_F(CardEditsTest, MissingDeviceNodesAreMade) {
   EXPECT_FALSE(std::filesystem::exists(host_.root() + "/dev/nvidia0")) << "it is not asked for";
 }
 
-TEST_F(CardEditsTest, WithoutDriverOrForMigInstancesThereAreNone) {
-  EXPECT_EQ(edits().of({"MIG-a"}).error().code, Errc::kNotFound);
+TEST_F(CardEditsTest, AMigInstanceHasItsCardsNodeAndItsTwoCapabilities) {
+  turn_on_mig();
+  EXPECT_EQ(nodes_of({"MIG-1"}),
+            (Names{"nvidia1", "nvidia-caps/nvidia-cap156", "nvidia-caps/nvidia-cap158"}));
+  EXPECT_EQ(nodes_of({"MIG-2"}),
+            (Names{"nvidia1", "nvidia-caps/nvidia-cap219", "nvidia-caps/nvidia-cap220"}));
+  EXPECT_EQ(nodes_of({"MIG-0", "GPU-a", "MIG-1"}),
+            (Names{"nvidia0", "nvidia1", "nvidia-caps/nvidia-cap156", "nvidia-caps/nvidia-cap157",
+                   "nvidia-caps/nvidia-cap158"}));
+  EXPECT_EQ(edits().of_each({"MIG-1"})->at("MIG-1").lists.at("mounts").size(), 15U)
+      << "the driver's libraries, too";
+}
+
+TEST_F(CardEditsTest, AMigInstanceThatIsGoneIsRefused) {
+  turn_on_mig();
+  std::filesystem::remove_all(host_.root() + "/proc/driver/nvidia/capabilities/gpu1/mig/gi2/ci1");
+  EXPECT_EQ(nodes_of({"MIG-0"}).size(), 3U);
+  const auto gone = edits().of({"MIG-0", "MIG-1"});
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().code, Errc::kNotFound);
+  EXPECT_EQ(gone.error().message,
+            "no CDI spec of NVIDIA's names the card, and the driver shows no such MIG instance in "
+            "/proc/driver/nvidia/capabilities/gpu1/mig/gi2/ci1/access");
+  mig_->replace({{"GPU-b", true, {{"MIG-0", 2, 0}}}});
+  EXPECT_EQ(edits().of({"MIG-1"}).error().message,
+            "no CDI spec of NVIDIA's names the card, and the driver lists no MIG instance MIG-1");
+}
+
+TEST_F(CardEditsTest, MissingNodesOfCapabilitiesAreMade) {
+  turn_on_mig();
+  std::filesystem::remove_all(host_.root() + "/dev/nvidia-caps");
+  host_.write("/proc/devices", "Character devices:\n195 nvidia\n237 nvidia-caps\n");
+  const auto made = edits().of({"MIG-1"});
+  if (!made && made.error().message.find("not permitted") != std::string::npos) {
+    GTEST_SKIP() << made.error().message;
+  }
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(numbers("nvidia-caps/nvidia-cap156", 0444), std::pair(237U, 156U));
+  EXPECT_EQ(numbers("nvidia-caps/nvidia-cap158", 0444), std::pair(237U, 158U));
+  EXPECT_FALSE(std::filesystem::exists(host_.root() + "/dev/nvidia-caps/nvidia-cap157"));
+}
+
+TEST_F(CardEditsTest, WithoutDriverThereAreNone) {
   EXPECT_EQ(edits().nvml_path(),
             host_.root() + "/run/nvidia/driver/usr/lib64/libnvidia-ml.so.550.163.01");
   std::filesystem::remove(host_.root() + "/sys/module/nvidia/version");

@@ -52,6 +52,13 @@ class DriverHost {
               std::to_string(minor) + "\nGPU Excluded:\t No\n");
     write("/dev/nvidia" + std::to_string(minor));
   }
+  /// The capability to use a part of a card in MIG mode: "gpu0/mig/gi7", "gpu0/mig/gi7/ci0".
+  void add_capability(const std::string& part, int minor) const {
+    write("/proc/driver/nvidia/capabilities/" + part + "/access",
+          "DeviceFileMinor: " + std::to_string(minor) +
+              "\nDeviceFileMode: 292\nDeviceFileModify: 1\n");
+    write("/dev/nvidia-caps/nvidia-cap" + std::to_string(minor));
+  }
   void add_nodes() const {
     for (const char* const node : {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}) {
       write(std::string("/dev/") + node);

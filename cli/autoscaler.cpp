@@ -187,6 +187,17 @@ Texts headroom_labels(const FutureNode& node) {
           {"app.kubernetes.io/instance", headroom_instance(node)}};
 }
 
+/// Nodes of other groups may have more cards of the model: without the instance type, the pod may
+/// take a part of one of these.
+Texts headroom_nodes(const FutureNode& node) {
+  Texts labels;
+  if (!node.model_label.empty()) labels[std::string(model::kModelLabel)] = node.model_label;
+  if (!node.instance_type.empty()) {
+    labels[std::string(kInstanceTypeLabel)] = node.instance_type;
+  }
+  return labels;
+}
+
 void write_headroom_pod(json::Writer& out, const FutureNode& node) {
   out.begin_object().key("metadata").begin_object().key("labels");
   write(out, headroom_labels(node));
@@ -196,7 +207,7 @@ void write_headroom_pod(json::Writer& out, const FutureNode& node) {
   out.member("priorityClassName", kHeadroom);
   out.key("terminationGracePeriodSeconds").integer(0);
   out.key("nodeSelector");
-  write(out, {{std::string(model::kModelLabel), node.model_label}});
+  write(out, headroom_nodes(node));
   out.key("containers").begin_array().begin_object();
   out.member("name", "pause").member("image", "registry.k8s.io/pause:3.10");
   out.end_object().end_array().end_object().end_object();
@@ -233,6 +244,10 @@ Result<AutoscalerText> for_headroom(const FutureNode& node, const std::string& n
     text.note =
         "the cards have unequal memory: the headroom leaves some free by the sum, and pods "
         "that only that keeps out do not preempt it";
+  } else if (node.instance_type.empty()) {
+    text.note =
+        "the instance type is not known, so the headroom may also go to a node with more cards of "
+        "the model, and keep only a part of it free; write --instance-type";
   }
   return text;
 }

@@ -278,9 +278,10 @@ Result<CommandResult> Commands::whatif() {
 Result<CommandResult> Commands::cordon() {
   const auto server = api();
   if (!server) return server.error();
+  const std::string flags = flags_of(options_.target);
   auto done = options_.command == "cordon-card"
-                  ? cordon_card(**server, options_.card, options_.reason)
-                  : uncordon_card(**server, options_.card);
+                  ? cordon_card(**server, options_.card, options_.reason, flags)
+                  : uncordon_card(**server, options_.card, flags);
   if (!done) return done.error();
   if (!for_programs(options_.output)) return CommandResult{one_line(*done) + "\n"};
   std::string json;

@@ -23,7 +23,7 @@ Result<void> check_reason(const std::string& reason) {
                                           std::to_string(kMaxReason) + " bytes without commas");
 }
 
-Result<CordonStep> uncordon_step(const FoundCard& found) {
+Result<CordonStep> uncordon_step(const FoundCard& found, const std::string& flags) {
   const node::CardNames named = node::parse_card_names(found.node.cordon);
   const std::string name = card_name(found);
   if (named.ids.contains(found.card.id)) {
@@ -33,14 +33,15 @@ Result<CordonStep> uncordon_step(const FoundCard& found) {
     }
   }
   if (named.all) {
-    return fail(Errc::kConflict,
-                "all cards of node " + found.node.name +
-                    " are cordoned, not this one by name; uncordon all: kubectl annotate node " +
-                    found.node.name + " tangram.dev/cordon-");
+    return fail(Errc::kConflict, "all cards of node " + found.node.name +
+                                     " are cordoned, not this one by name; uncordon all: kubectl" +
+                                     flags + " annotate node " + found.node.name +
+                                     " tangram.dev/cordon-");
   }
   if (named.include(found.card)) {
     return fail(Errc::kConflict, name + " is cordoned with its physical card; uncordon that: " +
-                                     "kubectl tangram uncordon-card " + found.card.parent);
+                                     "kubectl tangram uncordon-card" + flags + " " +
+                                     found.card.parent);
   }
   if (found.card.cordoned) {
     return fail(Errc::kConflict,
@@ -69,7 +70,7 @@ std::string without_card(std::string_view annotation, std::string_view uuid) {
 }
 
 Result<std::string> cordon_card(kube::KubeApi& api, const std::string& card,
-                                const std::string& reason) {
+                                const std::string& reason, const std::string& flags) {
   if (auto good = check_reason(reason); !good) return good.error();
   const NamedCard named = named_card(card);
   return change_cordon(api, named, [&](const FoundCard& found) -> Result<CordonStep> {
@@ -81,14 +82,16 @@ Result<std::string> cordon_card(kube::KubeApi& api, const std::string& card,
     return CordonStep{
         card_name(found) +
             " cordoned: within seconds it takes no new pods; its pods keep running. Undo: "
-            "kubectl tangram uncordon-card " +
-            named.text,
+            "kubectl tangram uncordon-card" +
+            flags + " " + named.text,
         std::move(annotation)};
   });
 }
 
-Result<std::string> uncordon_card(kube::KubeApi& api, const std::string& card) {
-  return change_cordon(api, named_card(card), uncordon_step);
+Result<std::string> uncordon_card(kube::KubeApi& api, const std::string& card,
+                                  const std::string& flags) {
+  return change_cordon(api, named_card(card),
+                       [&](const FoundCard& found) { return uncordon_step(found, flags); });
 }
 
 }  // namespace tangram::cli

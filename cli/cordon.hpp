@@ -21,7 +21,8 @@ inline constexpr std::size_t kMaxReason = 256;
 /// The annotation without the card; "" if it was the last one.
 [[nodiscard]] std::string without_card(std::string_view annotation, std::string_view uuid);
 
-/// @param card  its UUID, or "NODE/UUID"
+/// @param card   its UUID, or "NODE/UUID"
+/// @param flags  of kubectl, for the commands in messages: flags_of()
 /// @returns a sentence that says what was done, or that nothing was to be done;
 ///          kInvalidArgument  a reason that the annotation cannot hold
 ///          kNotFound         no node lists the card; the message names cards with this prefix
@@ -29,8 +30,9 @@ inline constexpr std::size_t kMaxReason = 256;
 ///                            node
 ///          kUnavailable      the API server rejects it
 Result<std::string> cordon_card(kube::KubeApi& api, const std::string& card,
-                                const std::string& reason);
+                                const std::string& reason, const std::string& flags = {});
 /// @returns as above; also kConflict if the card is not cordoned by its own name
-Result<std::string> uncordon_card(kube::KubeApi& api, const std::string& card);
+Result<std::string> uncordon_card(kube::KubeApi& api, const std::string& card,
+                                  const std::string& flags = {});
 
 }  // namespace tangram::cli

@@ -53,7 +53,7 @@ void add_autoscaler(CLI::App& parser, Options& options) {
   CLI::Option* const from =
       add(*autoscaler, "--from", group.from, "NODE", "A node of the group, which is read");
   add(*autoscaler, "--instance-type", group.instance_type, "TYPE",
-      "For karpenter: p4d.24xlarge; default: that of --from");
+      "For karpenter and headroom: p4d.24xlarge; default: that of --from");
   const auto describe = [&](const std::string& name, auto& into, const std::string& type,
                             const std::string& help) {
     return add(*autoscaler, name, into, type, help)->excludes(from);

@@ -227,6 +227,21 @@ TEST(AutoscalerTest, HeadroomOfOtherNodesIsAnotherDeployment) {
   EXPECT_LE(cut.find('\n', at) - at, 63U) << cut;
 }
 
+TEST(AutoscalerTest, HeadroomStaysOnNodesOfItsGroup) {
+  const auto selects = [](const FutureNode& node, const std::string& label) {
+    return yaml_of(text_for("headroom", node)).find(label) != std::string::npos;
+  };
+  FutureNode node = *described_node(eight_cards());
+  EXPECT_TRUE(selects(node, "tangram.dev/gpu-model: A100-SXM4-80GB"));
+  EXPECT_TRUE(selects(node, "node.kubernetes.io/instance-type: p4d.24xlarge"));
+  EXPECT_EQ(text_for("headroom", node).note, "");
+  node.model_label.clear();
+  EXPECT_FALSE(selects(node, "tangram.dev/gpu-model"));
+  node.instance_type.clear();
+  EXPECT_FALSE(selects(node, "instance-type"));
+  EXPECT_NE(text_for("headroom", node).note.find("write --instance-type"), std::string::npos);
+}
+
 TEST(AutoscalerTest, HeadroomFitsOnlyAnIdleNode) {
   Rig rig;
   const auto cards = [](const std::string& node) {

@@ -105,6 +105,18 @@ TEST_F(CordonTest, SaysHowToUncordonWhatIsCordonedOtherwise) {
   EXPECT_EQ(patches(), 0U);
 }
 
+/// Without them the command would undo it in another cluster.
+TEST_F(CordonTest, CommandsInMessagesHaveTheFlagsOfThisOne) {
+  const std::string flags = " --context=lab";
+  EXPECT_NE(done(cordon_card(rig_.api, "GPU-a0", "", flags))
+                .find("Undo: kubectl tangram uncordon-card --context=lab GPU-a0"),
+            std::string::npos);
+  rig_.add_node("z", {testing::card("GPU-z0")}, ", tangram.dev/cordon: all");
+  EXPECT_NE(done(uncordon_card(rig_.api, "GPU-z0", flags))
+                .find("kubectl --context=lab annotate node z tangram.dev/cordon-"),
+            std::string::npos);
+}
+
 TEST_F(CordonTest, TakesAPhysicalCardThatIsListedByItsInstances) {
   model::Card mig = testing::card("MIG-1");
   mig.kind = model::CardKind::kMig;

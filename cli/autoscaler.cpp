@@ -133,10 +133,13 @@ AutoscalerText for_azure(const FutureNode& node) {
 /// resource. Source: kubernetes/autoscaler, cluster-autoscaler/cloudprovider/clusterapi.
 AutoscalerText for_cluster_api(const FutureNode& node) {
   const std::string prefix = "capacity.cluster-autoscaler.kubernetes.io/";
+  Texts labels = labels_of(node);
+  // Other providers know it by themselves.
+  if (!node.instance_type.empty()) labels[std::string(kInstanceTypeLabel)] = node.instance_type;
   std::string patch;
   json::Writer out(patch);
   out.begin_object().key("metadata").begin_object().key("annotations");
-  write(out, {{prefix + "labels", joined(pairs_of(labels_of(node)), ",")},
+  write(out, {{prefix + "labels", joined(pairs_of(labels), ",")},
               {prefix + "gpu-type", std::string(model::kSlotResource)},
               {prefix + "gpu-count", std::to_string(node.slots)}});
   out.end_object().end_object();
@@ -175,11 +178,15 @@ Texts headroom_request(const FutureNode& node) {
           {model::full_name(model::kIsolationKey), "none"}};
 }
 
-/// Distinguishes the headroom of groups: "a100-sxm4-80gb-x8". A name and a label's value.
+/// Distinguishes the headroom of groups: "p4d-24xlarge-a100-sxm4-80gb-x8". A name and a label's
+/// value.
 std::string headroom_instance(const FutureNode& node) {
-  constexpr std::size_t kMostOfModel = 48;  // of the 63 bytes of a label
-  const std::string model = part_of_name(node.model_label).substr(0, kMostOfModel);
-  return (model.empty() ? "" : model + "-") + "x" + std::to_string(node.cards);
+  constexpr std::size_t kMost = 28;  // twice, of the 63 bytes of a label
+  std::string name;
+  for (const std::string& text : {node.instance_type, node.model_label}) {
+    if (!text.empty()) name += part_of_name(text).substr(0, kMost) + "-";
+  }
+  return name + "x" + std::to_string(node.cards);
 }
 
 Texts headroom_labels(const FutureNode& node) {
@@ -238,18 +245,20 @@ Result<AutoscalerText> for_headroom(const FutureNode& node, const std::string& n
                 "the node has no aggregates, which headroom works by; start its agent with "
                 "--aggregates=true");
   }
-  AutoscalerText text{
-      .objects = {priority_class(), headroom_deployment(node, ns)}, .tags = {}, .note = ""};
+  std::vector<std::string> notes;
   if (!node.equal_cards) {
-    text.note =
+    notes.emplace_back(
         "the cards have unequal memory: the headroom leaves some free by the sum, and pods "
-        "that only that keeps out do not preempt it";
-  } else if (node.instance_type.empty()) {
-    text.note =
-        "the instance type is not known, so the headroom may also go to a node with more cards of "
-        "the model, and keep only a part of it free; write --instance-type";
+        "that only that keeps out do not preempt it");
   }
-  return text;
+  if (node.instance_type.empty()) {
+    notes.emplace_back(
+        "the instance type is not known, so the headroom may also go to a node with more cards of "
+        "the model, and keep only a part of it free; write --instance-type");
+  }
+  return AutoscalerText{.objects = {priority_class(), headroom_deployment(node, ns)},
+                        .tags = {},
+                        .note = joined(notes, "; ")};
 }
 
 // ---- Nodes.

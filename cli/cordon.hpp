@@ -30,9 +30,9 @@ inline constexpr std::size_t kMaxReason = 256;
 ///                            node
 ///          kUnavailable      the API server rejects it
 Result<std::string> cordon_card(kube::KubeApi& api, const std::string& card,
-                                const std::string& reason, const std::string& flags = {});
+                                const std::string& reason, const std::string& flags);
 /// @returns as above; also kConflict if the card is not cordoned by its own name
 Result<std::string> uncordon_card(kube::KubeApi& api, const std::string& card,
-                                  const std::string& flags = {});
+                                  const std::string& flags);
 
 }  // namespace tangram::cli

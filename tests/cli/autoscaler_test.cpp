@@ -111,7 +111,8 @@ TEST(AutoscalerTest, AnnotatesMachineDeploymentsAndSaysWhatTheyCannotName) {
             "    capacity.cluster-autoscaler.kubernetes.io/gpu-count: \"128\"\n"
             "    capacity.cluster-autoscaler.kubernetes.io/gpu-type: tangram.dev/gpu-slot\n"
             "    capacity.cluster-autoscaler.kubernetes.io/labels: "
-            "\"tangram.dev/agent=true,tangram.dev/gpu=true,tangram.dev/gpu-model=A100-SXM4-80GB\""
+            "\"node.kubernetes.io/instance-type=p4d.24xlarge,tangram.dev/agent=true,"
+            "tangram.dev/gpu=true,tangram.dev/gpu-model=A100-SXM4-80GB\""
             "\n");
   EXPECT_NE(text.note.find("tangram.dev/gpu-mem-mib=652472, tangram.dev/gpu-milli=8000"),
             std::string::npos);
@@ -207,21 +208,28 @@ TEST(AutoscalerTest, HeadroomOfOtherNodesIsAnotherDeployment) {
   };
   NodeGroup group = eight_cards();
   const std::string metadata =
-      "name: tangram-headroom-a100-sxm4-80gb-x8\n"
+      "name: tangram-headroom-p4d-24xlarge-a100-sxm4-80gb-x8\n"
       "      labels:\n"
-      "        app.kubernetes.io/instance: a100-sxm4-80gb-x8\n"
+      "        app.kubernetes.io/instance: p4d-24xlarge-a100-sxm4-80gb-x8\n"
       "        app.kubernetes.io/name: tangram-headroom\n";
   const std::string yaml = yaml_for(group);
   EXPECT_NE(yaml.find(metadata), std::string::npos) << yaml;
-  EXPECT_NE(yaml.find("matchLabels:\n          app.kubernetes.io/instance: a100-sxm4-80gb-x8\n"),
-            std::string::npos)
+  EXPECT_NE(
+      yaml.find(
+          "matchLabels:\n          app.kubernetes.io/instance: p4d-24xlarge-a100-sxm4-80gb-x8\n"),
+      std::string::npos)
       << yaml;
-  EXPECT_NE(yaml.find("labels:\n            app.kubernetes.io/instance: a100-sxm4-80gb-x8\n"),
-            std::string::npos)
+  EXPECT_NE(
+      yaml.find(
+          "labels:\n            app.kubernetes.io/instance: p4d-24xlarge-a100-sxm4-80gb-x8\n"),
+      std::string::npos)
       << yaml;
   group.cards = 4;
-  EXPECT_NE(yaml_for(group).find("name: tangram-headroom-a100-sxm4-80gb-x4\n"), std::string::npos);
+  EXPECT_NE(yaml_for(group).find("name: tangram-headroom-p4d-24xlarge-a100-sxm4-80gb-x4\n"),
+            std::string::npos);
   group.model = "NVIDIA RTX 6000 " + std::string(40, 'X');
+  group.instance_type = std::string(60, 'y');
+  group.cards = 64;
   const std::string cut = yaml_for(group);
   const std::size_t at = cut.find("app.kubernetes.io/instance: ") + 28;
   EXPECT_LE(cut.find('\n', at) - at, 63U) << cut;
@@ -239,7 +247,10 @@ TEST(AutoscalerTest, HeadroomStaysOnNodesOfItsGroup) {
   EXPECT_FALSE(selects(node, "tangram.dev/gpu-model"));
   node.instance_type.clear();
   EXPECT_FALSE(selects(node, "instance-type"));
-  EXPECT_NE(text_for("headroom", node).note.find("write --instance-type"), std::string::npos);
+  node.equal_cards = false;
+  const std::string note = text_for("headroom", node).note;
+  EXPECT_NE(note.find("write --instance-type"), std::string::npos) << note;
+  EXPECT_NE(note.find("unequal memory"), std::string::npos) << note;
 }
 
 TEST(AutoscalerTest, HeadroomFitsOnlyAnIdleNode) {

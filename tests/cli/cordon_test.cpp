@@ -43,18 +43,18 @@ TEST(CordonTextTest, KeepsWhatStandsThere) {
 }
 
 TEST_F(CordonTest, WritesTheCardAndWhy) {
-  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a1", "its fan is loud")),
+  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a1", "its fan is loud", "")),
             "card GPU-a1 (A100) of node a cordoned: within seconds it takes no new pods; its pods "
             "keep running. Undo: kubectl tangram uncordon-card GPU-a1");
   EXPECT_EQ(annotation(), "GPU-a1=its fan is loud");
-  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a0", "")).substr(0, 11), "card GPU-a0");
+  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a0", "", "")).substr(0, 11), "card GPU-a0");
   EXPECT_EQ(annotation(), "GPU-a1=its fan is loud,GPU-a0");
 }
 
 TEST_F(CordonTest, TouchesNothingElse) {
   const std::string before = rig_.ask(testing::get_request("/api/v1/nodes/a")).body;
-  ASSERT_TRUE(cordon_card(rig_.api, "GPU-a0", ""));
-  ASSERT_TRUE(uncordon_card(rig_.api, "GPU-a0"));
+  ASSERT_TRUE(cordon_card(rig_.api, "GPU-a0", "", ""));
+  ASSERT_TRUE(uncordon_card(rig_.api, "GPU-a0", ""));
   const std::string after = rig_.ask(testing::get_request("/api/v1/nodes/a")).body;
   for (const char* path : {"metadata.annotations", "metadata.labels", "spec", "status"}) {
     EXPECT_EQ(testing::json_at(after, path), testing::json_at(before, path)) << path;
@@ -63,22 +63,22 @@ TEST_F(CordonTest, TouchesNothingElse) {
 }
 
 TEST_F(CordonTest, WritesOnceOnly) {
-  ASSERT_TRUE(cordon_card(rig_.api, "GPU-a0", "a reason"));
-  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a0", "")),
+  ASSERT_TRUE(cordon_card(rig_.api, "GPU-a0", "a reason", ""));
+  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a0", "", "")),
             "card GPU-a0 (A100) of node a is cordoned already");
-  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a0", "a reason")),
+  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a0", "a reason", "")),
             "card GPU-a0 (A100) of node a is cordoned already");
   EXPECT_EQ(patches(), 1U);
-  ASSERT_TRUE(cordon_card(rig_.api, "GPU-a0", "a better one"));
+  ASSERT_TRUE(cordon_card(rig_.api, "GPU-a0", "a better one", ""));
   EXPECT_EQ(annotation(), "GPU-a0=a better one");
 }
 
 TEST_F(CordonTest, UncordonsWhatItsNameCordons) {
-  ASSERT_TRUE(cordon_card(rig_.api, "GPU-a0", ""));
-  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-a0")),
+  ASSERT_TRUE(cordon_card(rig_.api, "GPU-a0", "", ""));
+  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-a0", "")),
             "card GPU-a0 (A100) of node a uncordoned: within seconds it takes new pods");
   EXPECT_EQ(annotation(), "");
-  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-a0")),
+  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-a0", "")),
             "card GPU-a0 (A100) of node a is not cordoned");
 }
 
@@ -87,18 +87,18 @@ TEST_F(CordonTest, SaysHowToUncordonWhatIsCordonedOtherwise) {
   mig.kind = model::CardKind::kMig;
   mig.parent = "GPU-parent";
   rig_.add_node("m", {mig}, ", tangram.dev/cordon: GPU-parent");
-  EXPECT_NE(done(uncordon_card(rig_.api, "MIG-1"))
+  EXPECT_NE(done(uncordon_card(rig_.api, "MIG-1", ""))
                 .find("uncordon that: kubectl tangram uncordon-card GPU-parent"),
             std::string::npos);
   rig_.add_node("z", {testing::card("GPU-z0")}, ", tangram.dev/cordon: all");
-  EXPECT_NE(
-      done(uncordon_card(rig_.api, "GPU-z0")).find("kubectl annotate node z tangram.dev/cordon-"),
-      std::string::npos);
+  EXPECT_NE(done(uncordon_card(rig_.api, "GPU-z0", ""))
+                .find("kubectl annotate node z tangram.dev/cordon-"),
+            std::string::npos);
   model::Card other = testing::card("GPU-o0");
   other.cordoned = true;
   other.unavailable_reason = "cordoned: the node also has nvidia.com/gpu";
   rig_.add_node("o", {other});
-  EXPECT_NE(done(uncordon_card(rig_.api, "GPU-o0"))
+  EXPECT_NE(done(uncordon_card(rig_.api, "GPU-o0", ""))
                 .find("is not cordoned by an operator: cordoned: "
                       "the node also has nvidia.com/gpu"),
             std::string::npos);
@@ -122,27 +122,27 @@ TEST_F(CordonTest, TakesAPhysicalCardThatIsListedByItsInstances) {
   mig.kind = model::CardKind::kMig;
   mig.parent = "GPU-parent";
   rig_.add_node("m", {mig});
-  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-parent", "")).substr(0, 57),
+  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-parent", "", "")).substr(0, 57),
             "card GPU-parent (in MIG mode) of node m cordoned: within ");
   EXPECT_EQ(annotation("m"), "GPU-parent");
-  EXPECT_NE(done(uncordon_card(rig_.api, "MIG-1")).find("uncordon-card GPU-parent"),
+  EXPECT_NE(done(uncordon_card(rig_.api, "MIG-1", "")).find("uncordon-card GPU-parent"),
             std::string::npos);
-  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-parent")),
+  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-parent", "")),
             "card GPU-parent (in MIG mode) of node m uncordoned: within seconds it takes new pods");
   EXPECT_EQ(annotation("m"), "");
 }
 
 TEST_F(CordonTest, KnowsNoOtherCards) {
-  const auto unknown = cordon_card(rig_.api, "GPU-x", "");
+  const auto unknown = cordon_card(rig_.api, "GPU-x", "", "");
   EXPECT_EQ(unknown.error().code, Errc::kNotFound);
   EXPECT_NE(unknown.error().message.find("top -o wide"), std::string::npos);
-  const auto part = cordon_card(rig_.api, "GPU-a", "");
+  const auto part = cordon_card(rig_.api, "GPU-a", "", "");
   EXPECT_EQ(part.error().message,
             "no node lists a card GPU-a; write the whole UUID: GPU-a0, GPU-a1");
   for (const char* reason : {"a, b", "two\nlines"}) {
-    EXPECT_EQ(cordon_card(rig_.api, "GPU-a0", reason).error().code, Errc::kInvalidArgument);
+    EXPECT_EQ(cordon_card(rig_.api, "GPU-a0", reason, "").error().code, Errc::kInvalidArgument);
   }
-  EXPECT_EQ(cordon_card(rig_.api, "GPU-a0", std::string(300, 'x')).error().code,
+  EXPECT_EQ(cordon_card(rig_.api, "GPU-a0", std::string(300, 'x'), "").error().code,
             Errc::kInvalidArgument);
   EXPECT_EQ(patches(), 0U);
 }
@@ -152,22 +152,22 @@ TEST_F(CordonTest, RefusesACardThatSeveralNodesList) {
   const std::string refused =
       "error: 2 nodes list a card GPU-a0: a, z; find out which has it, and write the node too: "
       "a/GPU-a0 or z/GPU-a0";
-  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a0", "")), refused);
-  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-a0")), refused);
-  EXPECT_EQ(cordon_card(rig_.api, "GPU-a0", "").error().code, Errc::kConflict);
+  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a0", "", "")), refused);
+  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-a0", "")), refused);
+  EXPECT_EQ(cordon_card(rig_.api, "GPU-a0", "", "").error().code, Errc::kConflict);
   EXPECT_EQ(patches(), 0U);
 }
 
 TEST_F(CordonTest, TakesTheCardOfTheNamedNode) {
   rig_.add_node("z", {testing::card("GPU-a0")});
-  EXPECT_EQ(done(cordon_card(rig_.api, "a/GPU-a0", "loud")),
+  EXPECT_EQ(done(cordon_card(rig_.api, "a/GPU-a0", "loud", "")),
             "card GPU-a0 (A100) of node a cordoned: within seconds it takes no new pods; its pods "
             "keep running. Undo: kubectl tangram uncordon-card a/GPU-a0");
   EXPECT_EQ(annotation("a"), "GPU-a0=loud");
   EXPECT_EQ(annotation("z"), "");
-  EXPECT_EQ(done(cordon_card(rig_.api, "z/GPU-a1", "")),
+  EXPECT_EQ(done(cordon_card(rig_.api, "z/GPU-a1", "", "")),
             "error: no node z lists a card GPU-a1; `kubectl tangram top -o wide` shows the UUIDs");
-  ASSERT_TRUE(uncordon_card(rig_.api, "a/GPU-a0"));
+  ASSERT_TRUE(uncordon_card(rig_.api, "a/GPU-a0", ""));
   EXPECT_EQ(annotation("a"), "");
 }
 
@@ -191,13 +191,13 @@ class Meddler final : public testing::PassingApi {
 
 TEST_F(CordonTest, LosesNothingThatOthersWriteMeanwhile) {
   Meddler meddler(rig_.api, 2);
-  ASSERT_TRUE(cordon_card(meddler, "GPU-a0", ""));
+  ASSERT_TRUE(cordon_card(meddler, "GPU-a0", "", ""));
   EXPECT_EQ(annotation(), "GPU-a1=0,GPU-a0");
 }
 
 TEST_F(CordonTest, GivesUpWhereOthersNeverStop) {
   Meddler meddler(rig_.api, 1'000);
-  const auto result = cordon_card(meddler, "GPU-a0", "");
+  const auto result = cordon_card(meddler, "GPU-a0", "", "");
   EXPECT_EQ(result.error().code, Errc::kConflict);
   EXPECT_NE(result.error().message.find("run the command again"), std::string::npos);
 }
@@ -205,7 +205,7 @@ TEST_F(CordonTest, GivesUpWhereOthersNeverStop) {
 TEST_F(CordonTest, SaysWhichRightIsMissing) {
   testing::FaultApi api(rig_.api);
   api.will_answer({.method = kube::Method::kPatch}, 403);
-  EXPECT_NE(done(cordon_card(api, "GPU-a0", "")).find("ClusterRole tangram-card-operator"),
+  EXPECT_NE(done(cordon_card(api, "GPU-a0", "", "")).find("ClusterRole tangram-card-operator"),
             std::string::npos);
 }
 

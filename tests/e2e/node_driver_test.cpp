@@ -121,12 +121,11 @@ TEST_F(NodeDriverTest, AContainerHasItsMigInstanceAndNoOtherOfTheCard) {
   }
   if (!has_device_nodes()) GTEST_SKIP() << "this machine makes no device nodes";
   install_driver();
-  cards_.at(7).instances = {"MIG-7-first", "MIG-7-second"};
+  const std::string second = "MIG-0b2a7c1e-5d3f-5a86-9c41-7e6d5f4a3b22";
+  cards_.at(7).instances = {"MIG-5f0b1d9c-3c52-5b0e-8f0a-2d4c6e8a0b11", second};
   node_.write_cards(cards_);
   restart_agent();
-  const auto is_listed = [&] {
-    return cards_published().find("MIG-7-second") != std::string::npos;
-  };
+  const auto is_listed = [&] { return cards_published().find(second) != std::string::npos; };
   ASSERT_TRUE(eventually(60s, is_listed)) << agent_log();
   const std::map<std::string, std::string> whole{{"gpu-fraction", "1"},
                                                  {"gpu-model", "*MIG 1g.10gb"}};

@@ -9,7 +9,10 @@ namespace tangram::node::nvidia {
 Result<CardPlace> CardEdits::place_of(const std::string& card) const {
   if (!is_mig(card)) return CardPlace{card};
   auto place = mig_->find(card);
-  if (!place) return fail(Errc::kNotFound, "the driver lists no MIG instance " + card);
+  if (!place) {
+    return fail(Errc::kUnavailable, "the driver lists no MIG instance " + card +
+                                        "; if the MIG layout was changed, delete the pod");
+  }
   return std::move(*place);
 }
 

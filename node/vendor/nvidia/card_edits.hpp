@@ -21,8 +21,9 @@ struct DriverPlaces {
 };
 
 /// What gives a container its cards: NVIDIA's own CDI spec, where one names them by their UUIDs,
-/// else edits made of the driver's files (edits_from_driver()). Reads everything anew at each call,
-/// because specs and driver change under a running agent. Threads: safe.
+/// else edits made of the driver's files (edits_from_driver()). Reads all files anew at each call,
+/// because specs and driver change under a running agent; where MIG instances are, it takes from
+/// the last inventory. Threads: safe.
 class CardEdits {
  public:
   /// @param mig  kept up to date by the node's NvmlSource
@@ -34,9 +35,9 @@ class CardEdits {
         mig_(std::move(mig)) {}
 
   /// @returns kNotFound with the reason if there is neither: the driver's files are not found, or
-  ///          the driver has no such card;
+  ///          the driver shows no such card
   ///          kInvalidArgument if a spec of NVIDIA's kind cannot be read
-  ///          kUnavailable     a device node of the driver is missing, with what makes it
+  ///          kUnavailable     a device node or a MIG instance is missing, with what to do
   [[nodiscard]] Result<CdiEdits> of(const std::vector<std::string>& cards) const;
 
   /// Of each card by itself; a card without edits has empty lists.

@@ -6,6 +6,8 @@ void MigLayout::replace(const std::vector<NvmlPhysical>& cards) {
   std::map<std::string, CardPlace, std::less<>> places;
   for (const NvmlPhysical& card : cards) {
     for (const auto& [uuid, gpu_instance, compute_instance] : card.instances) {
+      // The driver did not tell.
+      if (gpu_instance == nvml::kNoInstance || compute_instance == nvml::kNoInstance) continue;
       places[uuid] = {card.uuid, CardPlace::Instance{gpu_instance, compute_instance}};
     }
   }

@@ -124,8 +124,8 @@ Result<Inventory> NvmlSource::inventory() {
   if (auto good = check(ask); !good) return good.error();
   // A card that comes back is seen by a new session only.
   if (ask.met_lost_card()) over_ = true;
-  mig_->replace(found.layout);
   const std::lock_guard lock(layout_mutex_);
+  mig_->replace(found.layout);
   if (layout_ != found.layout) {
     layout_ = std::move(found.layout);
     layout_changed_.notify_all();

@@ -12,16 +12,16 @@
 namespace tangram::node::nvidia {
 
 /// NVIDIA's cards, with the means of memory limits that need more than the card: the library, for
-/// drivers from r535 on, and the driver itself, from r615 on. Both need NVIDIA's CDI spec of the
-/// card: where another component mounts the driver, the agent could neither replace its libraries
-/// nor run a program before the container's first. Every inventory checks anew, because the spec
-/// may be written, or the driver replaced, after the agent has started.
+/// drivers from r535 on, and the driver itself, from r615 on. Both need edits of the card:
+/// where NVIDIA's runtime mounts the driver, the agent could neither replace its libraries nor run
+/// a program before the container's first. Every inventory checks anew, because a spec may be
+/// written, or the driver replaced, after the agent has started.
 class OfferedMeans final : public CardSource {
  public:
   struct Machine {
     std::string stand_ins;    ///< the image's folder of stand-in libraries
     std::string memory_hook;  ///< the image's tangram-memory-hook
-    /// cdi_edits_of_each() of these cards; called once for an inventory.
+    /// CardEdits::of_each(); called once for an inventory.
     std::function<Result<std::map<std::string, CdiEdits>>(const std::vector<std::string>&)>
         cdi_edits;
     std::string cgroups = "/sys/fs/cgroup";

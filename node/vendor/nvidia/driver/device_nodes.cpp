@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +15,8 @@
 #include <system_error>
 
 namespace tangram::node::nvidia {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -25,6 +28,8 @@ struct DeviceNode {
   const char* driver;  ///< its name in /proc/devices
   unsigned minor;
   mode_t mode = kMode;
+  std::string made_by = "nvidia-modprobe -u -c 0";
+  bool is_administrators = false;  ///< so the driver's settings say: programs shall not make it
 };
 
 /// The major number of a driver of character devices, from /proc/devices; a module that is not
@@ -44,35 +49,84 @@ std::optional<unsigned> major_of(const Root& host, std::string_view driver) {
   return std::nullopt;
 }
 
-Result<void> make(const Root& host, const DeviceNode& node) {
-  if (host.resolve(node.path)) return {};
-  const auto major = major_of(host, node.driver);
-  if (!major) {
-    return fail(Errc::kUnavailable, "the node has no " + node.path + ", and its kernel has no " +
-                                        node.driver + "; `nvidia-modprobe -u -c 0` loads it");
+Error missing(const DeviceNode& node, const std::string& why, const std::string& what_to_do) {
+  return fail(Errc::kUnavailable,
+              "the node has no " + node.path + ", and " + why + "; " + what_to_do);
+}
+
+/// A module that was loaded anew may have another major number than the node.
+bool is_of_another(dev_t device, const std::string& path) {
+  struct stat about {};
+  return ::stat(path.c_str(), &about) == 0 && S_ISCHR(about.st_mode) && about.st_rdev != device;
+}
+
+/// The folder of a node, as this program opens it. Made if it is missing in /dev.
+std::optional<std::string> folder_of(const Root& host, const fs::path& folder) {
+  if (const auto found = host.resolve(folder.string())) return host.open_path(*found);
+  const auto parent = host.resolve(folder.parent_path().string());
+  if (!parent) return std::nullopt;
+  const std::string path = host.open_path((fs::path(*parent) / folder.filename()).string());
+  constexpr mode_t kFolderMode = 0755;  // as nvidia-modprobe makes it, whatever the umask
+  if (::mkdir(path.c_str(), kFolderMode) == 0) ::chmod(path.c_str(), kFolderMode);
+  return path;
+}
+
+/// In one step, over what is there: a container that starts meanwhile sees no other device.
+bool replace_node(const std::string& path, const DeviceNode& node, dev_t device) {
+  const std::string part = path + ".tangram-" + std::to_string(::gettid());
+  ::unlink(part.c_str());
+  // The mode is set apart: mknod() heeds the umask.
+  if (::mknod(part.c_str(), S_IFCHR | node.mode, device) == 0 &&
+      ::chmod(part.c_str(), node.mode) == 0 && ::rename(part.c_str(), path.c_str()) == 0) {
+    return true;
   }
-  const std::string path = host.open_path(node.path);
-  std::error_code reported_below;
-  std::filesystem::create_directory(std::filesystem::path(path).parent_path(), reported_below);
-  // Another thread may make it, too. The mode is set apart: mknod() heeds the umask.
-  const bool made = ::mknod(path.c_str(), S_IFCHR | node.mode, ::makedev(*major, node.minor)) == 0;
-  if ((made && ::chmod(path.c_str(), node.mode) == 0) || errno == EEXIST) return {};
-  return fail(Errc::kUnavailable, "the node has no " + node.path + ", and it cannot be made: " +
-                                      std::generic_category().message(errno) +
-                                      "; run `nvidia-modprobe -u -c 0` on the node");
+  const int reason = errno;
+  ::unlink(part.c_str());
+  errno = reason;
+  return false;
+}
+
+Result<void> make(const Root& host, const DeviceNode& node) {
+  const auto there = host.resolve(node.path);
+  if (there && node.is_administrators) return {};
+  if (node.is_administrators) {
+    return missing(node, "the driver leaves it to the administrator (DeviceFileModify is 0)",
+                   "make it on the node");
+  }
+  const auto major = major_of(host, node.driver);
+  if (!major && there) return {};
+  if (!major) {
+    return missing(node, std::string("its kernel has no ") + node.driver,
+                   "`" + node.made_by + "` loads it");
+  }
+  const dev_t device = ::makedev(*major, node.minor);
+  if (there && !is_of_another(device, host.open_path(*there))) return {};
+  const fs::path path = there.value_or(node.path);
+  const auto folder = folder_of(host, path.parent_path());
+  if (folder && replace_node(*folder + "/" + path.filename().string(), node, device)) return {};
+  return missing(node, "it cannot be made: " + std::generic_category().message(errno),
+                 "run `" + node.made_by + "` on the node");
 }
 
 /// The node of a capability, from the file that describes it.
 Result<DeviceNode> capability(const Root& host, const std::string& file) {
   const auto text = read_file(host.open_path(file));
-  const auto minor = parse_number<unsigned>(text ? value_of(*text, "DeviceFileMinor:") : "");
-  const std::string mode_text = text ? value_of(*text, "DeviceFileMode:") : "";
-  const auto mode = parse_number<unsigned>(mode_text.substr(0, mode_text.find(' ')));
+  const auto number = [&](std::string_view key) {
+    const std::string value = text ? value_of(*text, key) : "";
+    return parse_number<unsigned>(value.substr(0, value.find(' ')));  // "256 (0400)"
+  };
+  const auto minor = number("DeviceFileMinor:");
+  const auto mode = number("DeviceFileMode:");
   if (!minor || !mode) {
-    return fail(Errc::kNotFound, "the driver shows no such MIG instance in " + file);
+    return fail(Errc::kUnavailable, "the driver shows no such MIG instance in " + file +
+                                        "; if the MIG layout was changed, delete the pod");
   }
-  return DeviceNode{"/dev/nvidia-caps/nvidia-cap" + std::to_string(*minor), "nvidia-caps", *minor,
-                    *mode & kMode};
+  return DeviceNode{.path = "/dev/nvidia-caps/nvidia-cap" + std::to_string(*minor),
+                    .driver = "nvidia-caps",
+                    .minor = *minor,
+                    .mode = *mode & kMode,
+                    .made_by = "nvidia-modprobe -f " + file,
+                    .is_administrators = number("DeviceFileModify:") == 0U};
 }
 
 Result<void> add_nodes(const Root& host, const CardPlace& card, std::vector<DeviceNode>& to) {

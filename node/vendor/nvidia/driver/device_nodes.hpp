@@ -26,10 +26,11 @@ struct CardPlace {
 /// (docs.nvidia.com/datacenter/tesla/mig-user-guide, "Device Nodes and Capabilities").
 ///
 /// A node that is missing is made: a driver container has its nodes in a /dev of its own, and a
-/// host has none before a program has used the driver.
+/// host has none before a program has used the driver. One with another number is replaced: a
+/// driver that is loaded anew may get other numbers.
 ///
-/// @returns kNotFound     the driver shows no such card or instance
-///          kUnavailable  a node cannot be made, with what to do
+/// @returns kNotFound     the driver shows no such card
+///          kUnavailable  or no such instance of it; or a node cannot be made, with what to do
 [[nodiscard]] Result<std::vector<std::string>> device_nodes(const Root& host,
                                                             const std::vector<CardPlace>& cards);
 

@@ -13,9 +13,8 @@ namespace tangram::node::nvidia {
 /// `nvidia-ctk cdi generate` would, for nodes without NVIDIA's specs, and without a hook. So the
 /// container needs no RuntimeClass, and no program of the toolkit's.
 ///
-///     device nodes   device_nodes(): the cards with their MIG instances, and nvidiactl,
-///     nvidia-uvm, nvidia-uvm-tools mounts         InstalledDriver::libraries, read-only, under
-///     each name by which programs load
+///     device nodes   device_nodes()
+///     mounts         InstalledDriver::libraries, read-only, under each name by which programs load
 ///                    them, in /usr/lib64 and in /usr/lib/ARCHITECTURE-linux-gnu; nvidia-smi
 ///
 /// The dynamic loaders of Fedora's and of Debian's families look into these two folders by

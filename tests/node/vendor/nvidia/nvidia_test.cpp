@@ -89,7 +89,7 @@ TEST(NvidiaTest, GivesAMigInstanceWhatNvmlAndTheDriversFilesSay) {
   host.add_capability("gpu3/mig/gi7/ci0", 67);
   const Nvidia nvidia(
       {.nvml_library = kFakeNvml, .driver = {.host_root = host.root()}, .cdi_dirs = {}});
-  EXPECT_EQ(nvidia.cdi_edits({"MIG-b1"}).error().code, Errc::kNotFound) << "before it is listed";
+  EXPECT_EQ(nvidia.cdi_edits({"MIG-b1"}).error().code, Errc::kUnavailable) << "not listed yet";
   const auto cards = nvidia.open_cards();
   ASSERT_TRUE(cards->inventory());
   const auto edits = nvidia.cdi_edits({"MIG-b1"});

@@ -166,27 +166,75 @@ TEST_F(CardEditsTest, AMigInstanceThatIsGoneIsRefused) {
   EXPECT_EQ(nodes_of({"MIG-0"}).size(), 3U);
   const auto gone = edits().of({"MIG-0", "MIG-1"});
   ASSERT_FALSE(gone);
-  EXPECT_EQ(gone.error().code, Errc::kNotFound);
+  EXPECT_EQ(gone.error().code, Errc::kUnavailable);
   EXPECT_EQ(gone.error().message,
-            "no CDI spec of NVIDIA's names the card, and the driver shows no such MIG instance in "
-            "/proc/driver/nvidia/capabilities/gpu1/mig/gi2/ci1/access");
-  mig_->replace({{"GPU-b", true, {{"MIG-0", 2, 0}}}});
+            "the driver shows no such MIG instance in /proc/driver/nvidia/capabilities/gpu1/mig/"
+            "gi2/ci1/access; if the MIG layout was changed, delete the pod");
+  mig_->replace({{"GPU-b", true, {{"MIG-0", 2, 0}, {"MIG-1", 2, nvml::kNoInstance}}}});
   EXPECT_EQ(edits().of({"MIG-1"}).error().message,
-            "no CDI spec of NVIDIA's names the card, and the driver lists no MIG instance MIG-1");
+            "the driver lists no MIG instance MIG-1; if the MIG layout was changed, delete the "
+            "pod");
 }
 
 TEST_F(CardEditsTest, MissingNodesOfCapabilitiesAreMade) {
   turn_on_mig();
   std::filesystem::remove_all(host_.root() + "/dev/nvidia-caps");
   host_.write("/proc/devices", "Character devices:\n195 nvidia\n237 nvidia-caps\n");
+  const mode_t umask_before = ::umask(077);
   const auto made = edits().of({"MIG-1"});
+  ::umask(umask_before);
   if (!made && made.error().message.find("not permitted") != std::string::npos) {
     GTEST_SKIP() << made.error().message;
   }
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(numbers("nvidia-caps/nvidia-cap156", 0444), std::pair(237U, 156U));
   EXPECT_EQ(numbers("nvidia-caps/nvidia-cap158", 0444), std::pair(237U, 158U));
-  EXPECT_FALSE(std::filesystem::exists(host_.root() + "/dev/nvidia-caps/nvidia-cap157"));
+  EXPECT_EQ(Root(host_.root()).names_in("/dev/nvidia-caps"),
+            (List{"nvidia-cap156", "nvidia-cap158"}));
+  const auto mode = std::filesystem::status(host_.root() + "/dev/nvidia-caps").permissions();
+  EXPECT_EQ(static_cast<unsigned>(mode), 0755U);
+}
+
+/// After a new load of the driver's modules, as by a driver container, which leaves the host's
+/// /dev.
+TEST_F(CardEditsTest, ANodeWithTheNumberOfAnEarlierDriverIsReplaced) {
+  turn_on_mig();
+  const std::string path = host_.root() + "/dev/nvidia-caps/nvidia-cap219";
+  std::filesystem::remove(path);
+  if (::mknod(path.c_str(), S_IFCHR | 0444, makedev(240, 219)) != 0) {
+    GTEST_SKIP() << "this machine makes no device nodes";
+  }
+  ASSERT_TRUE(edits().of({"MIG-2"})) << "without /proc/devices it is not known to be wrong";
+  EXPECT_EQ(numbers("nvidia-caps/nvidia-cap219", 0444), std::pair(240U, 219U));
+  host_.write("/proc/devices", "Character devices:\n237 nvidia-caps\n");
+  ASSERT_TRUE(edits().of({"MIG-2"}));
+  EXPECT_EQ(numbers("nvidia-caps/nvidia-cap219", 0444), std::pair(237U, 219U));
+}
+
+TEST_F(CardEditsTest, ANodeThatTheAdministratorMakesIsNotMade) {
+  turn_on_mig();
+  host_.add_capability("gpu1/mig/gi9/ci0", 220, false);
+  EXPECT_TRUE(edits().of({"MIG-2"})) << "it is there";
+  std::filesystem::remove(host_.root() + "/dev/nvidia-caps/nvidia-cap220");
+  host_.write("/proc/devices", "Character devices:\n237 nvidia-caps\n");
+  EXPECT_EQ(edits().of({"MIG-2"}).error().message,
+            "the node has no /dev/nvidia-caps/nvidia-cap220, and the driver leaves it to the "
+            "administrator (DeviceFileModify is 0); make it on the node");
+}
+
+/// Else the node would be made in the agent's own file system.
+TEST_F(CardEditsTest, ALinkOfTheHostIsFollowedInTheHost) {
+  turn_on_mig();
+  std::filesystem::remove_all(host_.root() + "/dev/nvidia-caps");
+  std::filesystem::create_directory(host_.root() + "/elsewhere");
+  host_.link("/dev/nvidia-caps", "/elsewhere");
+  host_.write("/proc/devices", "Character devices:\n237 nvidia-caps\n");
+  const auto made = edits().of({"MIG-2"});
+  if (!made && made.error().message.find("not permitted") != std::string::npos) {
+    GTEST_SKIP() << made.error().message;
+  }
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(Root(host_.root()).names_in("/elsewhere"), (List{"nvidia-cap219", "nvidia-cap220"}));
 }
 
 TEST_F(CardEditsTest, WithoutDriverThereAreNone) {

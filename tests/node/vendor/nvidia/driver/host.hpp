@@ -53,10 +53,10 @@ class DriverHost {
     write("/dev/nvidia" + std::to_string(minor));
   }
   /// The capability to use a part of a card in MIG mode: "gpu0/mig/gi7", "gpu0/mig/gi7/ci0".
-  void add_capability(const std::string& part, int minor) const {
+  void add_capability(const std::string& part, int minor, bool driver_makes_it = true) const {
     write("/proc/driver/nvidia/capabilities/" + part + "/access",
           "DeviceFileMinor: " + std::to_string(minor) +
-              "\nDeviceFileMode: 292\nDeviceFileModify: 1\n");
+              "\nDeviceFileMode: 292\nDeviceFileModify: " + (driver_makes_it ? "1\n" : "0\n"));
     write("/dev/nvidia-caps/nvidia-cap" + std::to_string(minor));
   }
   void add_nodes() const {

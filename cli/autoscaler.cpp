@@ -54,7 +54,7 @@ void write(json::Writer& out, const Texts& texts) {
 /// "a=b" for each.
 std::vector<std::string> pairs_of(const Texts& texts) {
   std::vector<std::string> pairs;
-  for (const auto& [name, text] : texts) pairs.push_back(name + "=" + text);
+  for (const auto& [name, text] : texts) pairs.push_back(joined({name, text}, "="));
   return pairs;
 }
 
@@ -106,10 +106,12 @@ AutoscalerText tagged(const Texts& tags, std::string note) {
 /// Tags of an Auto Scaling Group. Source: kubernetes/autoscaler,
 /// cluster-autoscaler/cloudprovider/aws/README.md.
 AutoscalerText for_aws(const FutureNode& node) {
-  const std::string prefix = "k8s.io/cluster-autoscaler/node-template/";
+  const auto tag = [](const std::string& what, const std::string& name) {
+    return "k8s.io/cluster-autoscaler/node-template/" + what + "/" + name;
+  };
   Texts tags;
-  for (const auto& [name, value] : labels_of(node)) tags[prefix + "label/" + name] = value;
-  for (const auto& [name, value] : resources_of(node)) tags[prefix + "resources/" + name] = value;
+  for (const auto& [name, value] : labels_of(node)) tags[tag("label", name)] = value;
+  for (const auto& [name, value] : resources_of(node)) tags[tag("resources", name)] = value;
   return tagged(tags, "tags do not label nodes: also set the label " + std::string(kAgentLabel) +
                           "=true in the node group or its kubelets");
 }

@@ -76,9 +76,10 @@ function(tangram_binary name)
   tangram_group(programs ${name})
 endfunction()
 
-# tangram_test(<name> SOURCES ... DEPS ... LABELS ... [TIMEOUT seconds]): one binary; ctest knows each of its cases.
+# tangram_test(<name> [SERIAL] SOURCES ... DEPS ... LABELS ... [TIMEOUT seconds]): one binary; ctest knows each of its
+# cases. SERIAL: no other test runs meanwhile.
 function(tangram_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
@@ -87,7 +88,7 @@ function(tangram_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_BINARY_DIR}/generated)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL})
   # gtest_discover_tests() accepts only one label: it takes the rest of a list for properties.
   set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
   file(CONFIGURE OUTPUT ${labels_file} @ONLY CONTENT

@@ -73,7 +73,8 @@ TEST_F(AppTest, WakesAPodWhoseRoomAppearsAfterItsAnswer) {
     });
   };
   ASSERT_TRUE(writes_later(Waker::kOfTerm.size())) << "at the start of the term";
-  cluster_.add_pod("p", "0.5");
+  const std::string uid = cluster_.add_pod("p", "0.5");
+  ASSERT_TRUE(eventually([&] { return (*app)->pods().find(uid) != nullptr; }));
   const auto refused = caller.post("/filter", filter_body(cluster_, "p", R"(["one"])"));
   ASSERT_EQ(json_at(refused.body, "NodeNames"), "[]");
   cluster_.clock.advance(Waker::kPatience);
@@ -285,9 +286,11 @@ TEST_F(AppTest, EvictsAPodOfAControllerThatCanNeverStart) {
   }));
   EXPECT_FALSE(deleting("bare"));
   Caller caller((*app)->port());
-  EXPECT_EQ(
-      Exposition(caller.get("/metrics").body).value("tangram_evictions_total{result=\"evicted\"}"),
-      1);
+  // An eviction is counted after its answer.
+  EXPECT_TRUE(eventually([&] {
+    const Exposition metrics(caller.get("/metrics").body);
+    return metrics.value("tangram_evictions_total{result=\"evicted\"}") == 1;
+  }));
 }
 
 TEST_F(AppTest, AnswersOthersWhileABindWaitsForTheApiServer) {

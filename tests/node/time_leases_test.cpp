@@ -168,8 +168,8 @@ TEST_F(TimeLeasesTest, TurnsFollowTheContainersAndTheAgent) {
       claims_.clear();
     }
     leases.changed();
-    EXPECT_TRUE(eventually([&] { return a->leases == 0; })) << "the container has ended";
-    EXPECT_EQ(a->cards[0].turn, shim::kTurnFree);
+    EXPECT_TRUE(eventually([&] { return a->leases == 0 && a->cards[0].turn == shim::kTurnFree; }))
+        << "the container has ended";
     start("a", {time_part(kCard, 300, 300)});
     leases.changed();
     EXPECT_TRUE(eventually([&] { return a->leases == 1; }));

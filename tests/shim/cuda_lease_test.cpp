@@ -77,8 +77,8 @@ TEST_F(CudaLeaseTest, AClosedTurnStopsLaunchesUntilItOpens) {
   const Heart heart(limit());
   set_turn(kTurnClosed);
   client_.send("kernels 1000 10");
-  ASSERT_TRUE(testing::eventually([&] { return account().waiting == 1; }));
-  EXPECT_GT(rig_.usage().totals[0].lease_news, 0U);
+  ASSERT_TRUE(testing::eventually(
+      [&] { return account().waiting == 1 && rig_.usage().totals[0].lease_news > 0; }));
   EXPECT_EQ(rig_.cards().launches, 0U);
   set_turn(kTurnOpen);
   EXPECT_TRUE(testing::eventually([&] { return rig_.cards().launches == 10; }));

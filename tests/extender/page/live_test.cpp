@@ -52,7 +52,7 @@ TEST_F(HttpLiveTest, SendsEachPieceWhenItIsThere) {
 
 TEST_F(HttpLiveTest, OutlastsEveryTimeoutOfARequest) {
   auto brief = options();
-  brief.request_timeout = brief.idle_timeout = std::chrono::milliseconds(20);
+  brief.request_timeout = brief.idle_timeout = std::chrono::milliseconds(500);
   const auto server = start(brief);
   http::LineTap tap(server->port());
   tap.get("/news");

@@ -208,7 +208,7 @@ TEST_F(RestWatchTest, TheLargestObjectOfEtcdIsDelivered) {
 }
 
 TEST_F(RestWatchTest, SilenceBreaksAWatchThatAskedForBookmarks) {
-  options.watch_silence = 30ms;
+  options.watch_silence = 500ms;
   serve([](Peer& peer, int /*number*/) {
     (void)peer.read_request();
     peer.say(std::string(kHead) + chunk("1\n"));
@@ -217,7 +217,7 @@ TEST_F(RestWatchTest, SilenceBreaksAWatchThatAskedForBookmarks) {
   const auto end = watch(get_request("/x", {{"allowWatchBookmarks", "true"}}));
   ASSERT_FALSE(end.has_value());
   EXPECT_EQ(end.error().code, Errc::kTimeout);
-  EXPECT_NE(end.error().message.find("silent for 30 ms"), std::string::npos);
+  EXPECT_NE(end.error().message.find("silent for 500 ms"), std::string::npos);
   EXPECT_EQ(frames, Frames{"1"});
 }
 
@@ -228,7 +228,7 @@ TEST_F(RestWatchTest, TimeoutEndsTheStream) {
     peer.await_end();
   });
   Request request = get_request("/x");
-  request.timeout = 50ms;
+  request.timeout = 500ms;
   EXPECT_EQ(watch(request).error().code, Errc::kTimeout);
 }
 
@@ -251,7 +251,7 @@ class RestWatchStopTest : public RestWatchTest {
     auto end = watch(get_request("/x"), stop.get_token());
     const auto ended = std::chrono::steady_clock::now();
     stopper.join();
-    EXPECT_LT(ended - asked, 1s);  // 0.1 s is promised; a loaded machine gets more
+    EXPECT_LT(ended - asked, 10s);  // 0.1 s is promised; a loaded machine gets more
     return end;
   }
   std::latch served{1};

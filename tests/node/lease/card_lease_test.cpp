@@ -122,8 +122,8 @@ TEST_F(CardLeaseTest, WhenTheLeaseEndsProgramsRunOn) {
 TEST_F(CardLeaseTest, ALimitHoldsForAProgramThatIsAlone) {
   leases_->set({{"card", {leased("a", a_, 200, 300)}}});
   a_.start("kernels-for-ever 500000 1");
-  const std::uint64_t used = a_.used();
   const TimePoint begin = clock_.now();
+  const std::uint64_t used = a_.used();
   EXPECT_TRUE(testing::eventually([&] { return a_.used() > used + 600 * kMillisecond; }));
   const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now() - begin);
   std::cout << "600 ms took " << passed.count() << " ms with a limit of 30 %\n";

@@ -295,8 +295,9 @@ TEST_F(NodePublisherTest, TellsOnceOfCardsWithTwoOwners) {
   start();
   ASSERT_TRUE(eventually([&] { return publisher->settled(); }));
   EXPECT_TRUE(listed().at(0).cordoned);
+  install({card("GPU-1"), card("GPU-2")});
   publisher->changed();
-  sync("GPU-1");
+  ASSERT_TRUE(eventually([&] { return listed().size() == 2; })) << "it was published again";
   const auto events = with_lock([&] { return notes; });
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].kind, "Node");

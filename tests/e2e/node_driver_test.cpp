@@ -36,7 +36,9 @@ class NodeDriverTest : public NodeTest {
     remove_pods();
     node_.stop("tangram-node");
     for (const std::string& made : {driver_, host_}) fs::remove_all(made);
+    if (cards_.at(7).instances.empty()) return;
     node_.write_cards(eight_cards());
+    forget_allocations();  // perhaps of slots that eight cards do not have
   }
 
   [[nodiscard]] bool has_device_nodes() const {

@@ -61,6 +61,8 @@ bool NodeTest::fewer_slots_than_usual() const {
 }
 
 void NodeTest::forget_allocations() {
+  // Later it knows of no slots, and would leave their number in the Node's status.
+  (void)eventually(kRegistrationLimit, [&] { return slots_offered() == 0; });
   node_.stop("kubelet");
   std::filesystem::remove(node_.plugins() / "kubelet_internal_checkpoint");
   node_.start("kubelet");

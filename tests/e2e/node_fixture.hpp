@@ -58,7 +58,7 @@ class NodeTest : public ::testing::Test {
   void expect_all_starts_right();
 
   /// The agent offers at least the slots in kubelet's checkpoint, also of deleted pods, so a test
-  /// with few slots clears the checkpoint.
+  /// with few slots clears the checkpoint. The agent does not run meanwhile.
   [[nodiscard]] bool fewer_slots_than_usual() const;
   void forget_allocations();
 

@@ -50,7 +50,7 @@ struct CardTraits {
   int max_sharers = kDefaultMaxSharers;
   /// > 0: shares by MPS get compute in so many equal chunks; see compute_chunks.hpp.
   int compute_chunks = 0;
-  Replicas replicas;  ///< for pods that count cards
+  Replicas replicas = {};  ///< for pods that count cards
 
   /// May take new pods. Running ones stay whatever this says.
   [[nodiscard]] bool available() const { return healthy && !cordoned; }

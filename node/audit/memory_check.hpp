@@ -14,7 +14,7 @@ namespace tangram::node {
 /// A process on a card, and where it runs.
 struct PlacedProcess {
   std::int64_t pid = 0;
-  ProcessPlace place;
+  ProcessPlace place = {};
   std::uint64_t memory_bytes = 0;  ///< of that card
   friend bool operator==(const PlacedProcess&, const PlacedProcess&) = default;
 };
@@ -29,7 +29,7 @@ struct MemoryUse {
   std::uint64_t used_bytes = 0;
   std::uint64_t limit_bytes = 0;  ///< 0 = it has no share of the card
   /// Those that are certainly this container's; none where the containers cannot be told apart.
-  std::vector<PlacedProcess> processes;
+  std::vector<PlacedProcess> processes = {};
   /// The names of its CDI devices; none of several containers together.
   std::vector<std::string> allocations = {};
 };

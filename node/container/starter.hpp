@@ -66,7 +66,7 @@ class ContainerStarter final : public SlotKeeper {
   };
   struct Settings {
     std::string node;
-    std::string boot;  ///< the kernel's id of this boot; empty = not known
+    std::string boot = {};  ///< the kernel's id of this boot; empty = not known
     NamePath name_path = NamePath::kCdiDevices;
     VendorRuntime runtime;
     /// A container may start without edits that give it its cards: the vendor's runtime adds them

@@ -223,7 +223,7 @@ INSTANTIATE_TEST_SUITE_P(
         MistakeCase{"WithAMode",
                     {{"gpu-replica", "gpu"}, {"gpu-isolation", "mps"}},
                     "the node's sharing configuration says how replicas are kept apart"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& one) { return one.param.name; });
 
 }  // namespace
 }  // namespace tangram::model

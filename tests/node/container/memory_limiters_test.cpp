@@ -124,12 +124,12 @@ TEST_F(MemoryLimitersTest, TakesOverWhatAnEarlierAgentHasStarted) {
 
 TEST(StartedMeansTest, ReadsByWhatMeansContainersWereStarted) {
   const auto entry = [](const std::string& container, const List& env) {
-    JournalEntry entry;
-    entry.claim = Claim{};
-    entry.claim->pod_uid = "uid";
-    entry.claim->container = container;
-    entry.claim->spec = encode_cdi_spec("a-1", {.env = env, .mounts = {}}, {});
-    return entry;
+    JournalEntry made;
+    made.claim = Claim{};
+    made.claim->pod_uid = "uid";
+    made.claim->container = container;
+    made.claim->spec = encode_cdi_spec("a-1", {.env = env, .mounts = {}}, {});
+    return made;
   };
   JournalEntry unprepared;
   const auto started = started_means(

@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 3}]}}",
                  instance("1g.10gb"),
                  {.resource = CardResource::kMig}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& one) { return one.param.name; });
 
 struct WrongCase {
   std::string name;
@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongCase{"Version", "version: v2", "write v1"},
         WrongCase{"MigStrategy", "flags: {migStrategy: both}", "write none, single or mixed"},
         WrongCase{"NotYaml", "sharing: [", ""}, WrongCase{"Empty", "", "0 documents"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& one) { return one.param.name; });
 
 TEST(SharingFilesTest, WhatNvidiasPluginIgnoresIsReported) {
   const auto file = parse_sharing_file(

@@ -206,7 +206,9 @@ TEST_F(SharePagesTest, ASpoiledPageIsMadeAnewAtTheNextStart) {
     const auto paths = pages_.put("a-1", {card(kFirst, 100)});
     ASSERT_TRUE(paths);
     ASSERT_EQ(truncate(paths->usage.c_str(), 0), 0);
-    if (how[0] == 'w') ASSERT_EQ(truncate(paths->usage.c_str(), sizeof(shim::UsagePage)), 0);
+    if (how[0] == 'w') {
+      ASSERT_EQ(truncate(paths->usage.c_str(), sizeof(shim::UsagePage)), 0);
+    }
     const auto spoiled = pages_.find("a-1");
     mount(*pages_.put("a-1", {card(kFirst, 80)}));
     EXPECT_NE(pages_.find("a-1"), spoiled);

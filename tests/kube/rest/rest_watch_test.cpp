@@ -251,7 +251,7 @@ class RestWatchStopTest : public RestWatchTest {
     auto end = watch(get_request("/x"), stop.get_token());
     const auto ended = std::chrono::steady_clock::now();
     stopper.join();
-    EXPECT_LT(ended - asked, 10s);  // 0.1 s is promised; a loaded machine gets more
+    EXPECT_LT(ended - asked, 1s);  // 0.1 s is promised; a loaded machine gets more
     return end;
   }
   std::latch served{1};

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <sstream>
 #include <system_error>
 
@@ -32,21 +34,25 @@ struct DeviceNode {
   bool is_administrators = false;  ///< so the driver's settings say: programs shall not make it
 };
 
-/// The major number of a driver of character devices, from /proc/devices; a module that is not
-/// loaded has none. Of the cards' driver newer and older releases have different names.
-std::optional<unsigned> major_of(const Root& host, std::string_view driver) {
-  auto text = read_file(host.open_path("/proc/devices"));
-  if (!text) return std::nullopt;
+/// The major numbers of the drivers of character devices, from /proc/devices; a module that is not
+/// loaded has none. The cards' driver has another name in older releases.
+using Majors = std::map<std::string, unsigned, std::less<>>;
+
+Majors majors_of(const Root& host) {
+  Majors majors;
+  const auto text = read_file(host.open_path("/proc/devices"));
+  if (!text) return majors;
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line) && !line.starts_with("Block");) {
     std::istringstream words(line);
     std::string number;
     std::string name;
     words >> number >> name;
-    const bool is_it = name == driver || (driver == "nvidia" && name == "nvidia-frontend");
-    if (is_it) return parse_number<unsigned>(number);
+    if (const auto major = parse_number<unsigned>(number)) {
+      majors.emplace(name == "nvidia-frontend" ? "nvidia" : name, *major);
+    }
   }
-  return std::nullopt;
+  return majors;
 }
 
 Error missing(const DeviceNode& node, const std::string& why, const std::string& what_to_do) {
@@ -86,20 +92,20 @@ bool replace_node(const std::string& path, const DeviceNode& node, dev_t device)
   return false;
 }
 
-Result<void> make(const Root& host, const DeviceNode& node) {
+Result<void> make(const Root& host, const Majors& majors, const DeviceNode& node) {
   const auto there = host.resolve(node.path);
-  if (there && node.is_administrators) return {};
   if (node.is_administrators) {
+    if (there) return {};
     return missing(node, "the driver leaves it to the administrator (DeviceFileModify is 0)",
                    "make it on the node");
   }
-  const auto major = major_of(host, node.driver);
-  if (!major && there) return {};
-  if (!major) {
+  const auto major = majors.find(node.driver);
+  if (major == majors.end()) {
+    if (there) return {};
     return missing(node, std::string("its kernel has no ") + node.driver,
                    "`" + node.made_by + "` loads it");
   }
-  const dev_t device = ::makedev(*major, node.minor);
+  const dev_t device = ::makedev(major->second, node.minor);
   if (there && !is_of_another(device, host.open_path(*there))) return {};
   const fs::path path = there.value_or(node.path);
   const auto folder = folder_of(host, path.parent_path());
@@ -156,15 +162,16 @@ Result<std::vector<std::string>> device_nodes(const Root& host,
   for (const CardPlace& card : cards) {
     if (auto known = add_nodes(host, card, needed); !known) return known.error();
   }
+  const Majors majors = majors_of(host);
   std::vector<std::string> paths;
   for (const DeviceNode& node : needed) {
     // Instances of one card share its node.
     if (std::find(paths.begin(), paths.end(), node.path) != paths.end()) continue;
-    if (auto there = make(host, node); !there) return there.error();
+    if (auto there = make(host, majors, node); !there) return there.error();
     paths.push_back(node.path);
   }
   // Programs do without these.
-  if (make(host, {"/dev/nvidia-uvm-tools", "nvidia-uvm", 1})) {
+  if (make(host, majors, {"/dev/nvidia-uvm-tools", "nvidia-uvm", 1})) {
     paths.emplace_back("/dev/nvidia-uvm-tools");
   }
   if (host.resolve("/dev/nvidia-modeset")) paths.emplace_back("/dev/nvidia-modeset");

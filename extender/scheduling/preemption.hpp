@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cluster/disruption_budgets.hpp"
+#include "cluster/victims.hpp"
 #include "extender/scheduling/pod_view.hpp"
 #include "extender/scheduling/wire.hpp"
 #include "kube/objects.hpp"
@@ -15,23 +15,20 @@
 ///
 /// kube-scheduler proposes nodes and victims by what it counts itself (CPU, memory, slots,
 /// aggregates) and asks to narrow or change that. It proposes nothing where only one card's room
-/// is short and the aggregates are free; choose_victims() needs no proposal, so a preemptor of
-/// Tangram's own could ask it for every node.
+/// is short and the aggregates are free: see CardPreemptor.
 namespace tangram::extender {
 
-/// A pod that may evict others.
-struct Preemptor {
+/// A pod that may evict others, and what is known for it.
+struct PreemptRequest {
   const kube::Pod& pod;
   const model::PodDemand& demand;
   const policies::Policy& policy;
-  /// Pods that must not be named, because the outcome of their bind is open: kube-scheduler may not
-  /// have them on the node, and it rejects an answer that names such a pod.
+  /// As cluster::Preemptor::spared: kube-scheduler rejects an answer that names such a pod.
   const model::Ledger::Uids& spared;
   /// Null = not known: then no pod dies that kube-scheduler did not name.
   const cluster::BudgetList* budgets;
-  /// Pays for the searches of a pod of several containers. What was found after one of them was
-  /// skipped may be wrong.
-  model::SearchBudget& searches;
+  model::SearchBudget& searches;     ///< as cluster::Preemptor::searches
+  model::SearchBudget& refinements;  ///< as cluster::Preemptor::refinements
 };
 
 /// Chooses the pods to evict so that the preemptor fits the node's cards, CPU, memory and slots.
@@ -49,14 +46,14 @@ struct Preemptor {
 /// lowest sum of priorities, fewest pods.
 /// @param node  with the room kept that is others' (PodView)
 /// @returns nothing if the pod does not fit, or needs no victim
-[[nodiscard]] std::optional<Victims> choose_victims(const Preemptor& preemptor,
+[[nodiscard]] std::optional<Victims> choose_victims(const PreemptRequest& preemptor,
                                                     const model::NodeState& node,
                                                     const Victims& proposed);
 
 /// Keeps the nodes where the pod fits a card once its victims are gone, with their victims. Nodes
 /// that the budget of searches does not suffice for are left out.
 [[nodiscard]] std::map<std::string, Victims, std::less<>> preempt(
-    const std::map<std::string, Victims, std::less<>>& nodes, const Preemptor& preemptor,
+    const std::map<std::string, Victims, std::less<>>& nodes, const PreemptRequest& preemptor,
     const PodView& cluster);
 
 }  // namespace tangram::extender

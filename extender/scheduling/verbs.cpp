@@ -240,13 +240,15 @@ std::string Verbs::preempt(std::string text) {
   }
   const auto budgets = parts_.budgets();
   model::SearchBudget searches(kPreemptSteps);
+  model::SearchBudget refinements(cluster::kRefinements);
   auto nodes = extender::preempt(args->nodes,
                                  {.pod = args->pod,
                                   .demand = plan->demand,
                                   .policy = *plan->policy,
                                   .spared = in_doubt,
                                   .budgets = budgets.get(),
-                                  .searches = searches},
+                                  .searches = searches,
+                                  .refinements = refinements},
                                  cluster);
   if (nodes.empty()) wait_for_doubtful(*args, in_doubt, cluster);
   if (plan->demand.gpu.asks_gpu()) parts_.promises.made(args->pod, nodes);

@@ -76,22 +76,29 @@ static_assert(!EvictsWithoutPermission<Evictor::Parts>);
 template <class Who>
 concept PreemptsWith = requires(const kube::Pod& pod, const model::PodDemand& demand,
                                 const policies::Policy& policy, const model::Ledger::Uids& spared,
-                                model::SearchBudget& searches) {
+                                model::SearchBudget& searches, model::SearchBudget& refinements) {
   Who{.pod = pod,
       .demand = demand,
       .policy = policy,
       .spared = spared,
       .budgets = nullptr,
-      .searches = searches};
+      .searches = searches,
+      .refinements = refinements};
 };
 template <class Who>
 concept PreemptsWithoutSparing = requires(const kube::Pod& pod, const model::PodDemand& demand,
                                           const policies::Policy& policy,
-                                          model::SearchBudget& searches) {
-  Who{.pod = pod, .demand = demand, .policy = policy, .budgets = nullptr, .searches = searches};
+                                          model::SearchBudget& searches,
+                                          model::SearchBudget& refinements) {
+  Who{.pod = pod,
+      .demand = demand,
+      .policy = policy,
+      .budgets = nullptr,
+      .searches = searches,
+      .refinements = refinements};
 };
-static_assert(PreemptsWith<Preemptor>);
-static_assert(!PreemptsWithoutSparing<Preemptor>);
+static_assert(PreemptsWith<PreemptRequest>);
+static_assert(!PreemptsWithoutSparing<PreemptRequest>);
 
 template <class Parts>
 concept RunsWith = requires(kube::KubeApi& api, const Clock& clock) {

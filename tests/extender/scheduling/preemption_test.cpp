@@ -57,7 +57,8 @@ class PreemptionTest : public ::testing::Test {
                            .policy = **policy,
                            .spared = spared_,
                            .budgets = budgets_known_ ? &budgets_ : nullptr,
-                           .searches = searches_},
+                           .searches = searches_,
+                           .refinements = refinements_},
                           *cluster->find("n"), proposed);
   }
   static std::vector<std::string> uids(const std::optional<Victims>& victims) {
@@ -73,6 +74,7 @@ class PreemptionTest : public ::testing::Test {
   cluster::BudgetList budgets_;
   bool budgets_known_ = true;
   model::SearchBudget searches_;
+  model::SearchBudget refinements_;
 };
 
 TEST_F(PreemptionTest, KeepsAProposalThatMakesRoomOnACard) {
@@ -222,7 +224,8 @@ TEST_F(PreemptionTest, DropsNodesThatNoVictimHelps) {
                                  .policy = **policy,
                                  .spared = spared_,
                                  .budgets = &budgets_,
-                                 .searches = searches_},
+                                 .searches = searches_,
+                                 .refinements = refinements_},
                                 *snapshot);
   ASSERT_EQ(possible.size(), 1U);
   EXPECT_EQ(possible.at("n").uids, Uids{"b1"});
@@ -236,12 +239,13 @@ TEST_F(PreemptionTest, LeavesOutNodesThatTheBudgetOfSearchesDoesNotSufficeFor) {
   demand_.gpu.containers.push_back({.container = "side", .share = fraction(400)});
   const auto snapshot = ledger_.snapshot();
   const auto possible = [&](model::SearchBudget budget) {
-    const Preemptor preemptor{.pod = pod_,
-                              .demand = demand_,
-                              .policy = **policy,
-                              .spared = spared_,
-                              .budgets = &budgets_,
-                              .searches = budget};
+    const PreemptRequest preemptor{.pod = pod_,
+                                   .demand = demand_,
+                                   .policy = **policy,
+                                   .spared = spared_,
+                                   .budgets = &budgets_,
+                                   .searches = budget,
+                                   .refinements = refinements_};
     return preempt({{"n", {{"b1"}, 0}}}, preemptor, *snapshot).size();
   };
   EXPECT_EQ(possible(model::SearchBudget()), 1U);
@@ -258,7 +262,8 @@ TEST_F(PreemptionTest, PassesNodesItDoesNotKnowForPodsWithoutCards) {
                      .policy = **policy,
                      .spared = spared_,
                      .budgets = &budgets_,
-                     .searches = searches_},
+                     .searches = searches_,
+                     .refinements = refinements_},
                     *snapshot)
                 .size(),
             1U);

@@ -326,7 +326,7 @@ void PodFeed::observe(model::Ledger& ledger, const Shown& now) const {
   kept.revision = former.revision;
   kept.former_refused = former.former_refused;
   kept.max_burst = former.max_burst;
-  kept.labels = former.labels;
+  if (kept.labels.empty()) kept.labels = former.labels;  // its grant cannot be read any more
   kept.by_start = former.by_start;
   ledger.observe(std::make_shared<const model::Allocation>(std::move(kept)), before->is_signed,
                  before->issued_at);

@@ -43,7 +43,18 @@ std::string eviction_body(const Eviction& eviction) {
   out.key("metadata").begin_object();
   out.member("name", eviction.name).member("namespace", eviction.ns).end_object();
   out.key("deleteOptions").begin_object().key("preconditions").begin_object();
-  out.member("uid", eviction.uid).end_object().end_object().end_object();
+  out.member("uid", eviction.uid).end_object();
+  if (eviction.dry_run) out.key("dryRun").begin_array().string("All").end_array();
+  out.end_object().end_object();
+  return body;
+}
+
+std::string nomination_body(const Nominated& pod) {
+  std::string body;
+  json::Writer out(body);
+  out.begin_object().key("metadata").begin_object().member("uid", pod.uid).end_object();
+  out.key("status").begin_object().member("nominatedNodeName", pod.node).end_object();
+  out.end_object();
   return body;
 }
 
@@ -119,6 +130,18 @@ Result<void> annotate_pod(KubeApi& api, const PodAnnotation& change,
   return answered(meaning_of(response->status),
                   "write " + change.annotation + " of pod " + change.ns + "/" + change.name,
                   *response);
+}
+
+Result<void> nominate_pod(KubeApi& api, const Nominated& pod, std::chrono::milliseconds timeout) {
+  const auto response = api.call({.method = Method::kPatch,
+                                  .path = pod_path(pod.ns, pod.name) + "/status",
+                                  .body = nomination_body(pod),
+                                  .content_type = "application/merge-patch+json",
+                                  .timeout = timeout});
+  if (!response) return response.error();
+  if (response->status == 200) return {};
+  return answered(meaning_of(response->status),
+                  "nominate pod " + pod.ns + "/" + pod.name + " to node " + pod.node, *response);
 }
 
 EvictionAnswer evict_pod(KubeApi& api, const Eviction& eviction,

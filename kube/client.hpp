@@ -47,6 +47,8 @@ struct Eviction {
   std::string ns;
   std::string name;
   std::string uid;  ///< precondition: a pod made anew under the name is another pod
+  /// Nothing is evicted: the answer says what would come of it, its budgets included.
+  bool dry_run = false;
 };
 
 /// What came of it. A pod that is evicted is being deleted; it may take its grace to go.
@@ -63,6 +65,16 @@ struct EvictionAnswer {
   std::optional<std::chrono::seconds> retry_after = std::nullopt;
 };
 EvictionAnswer evict_pod(KubeApi& api, const Eviction& eviction, std::chrono::milliseconds timeout);
+
+/// Sets status.nominatedNodeName of a pod that waits for others to leave a node: one PATCH.
+struct Nominated {
+  std::string ns;
+  std::string name;
+  std::string uid;   ///< precondition, as in Binding
+  std::string node;  ///< empty = no more
+};
+/// @returns as bind_pod()
+Result<void> nominate_pod(KubeApi& api, const Nominated& pod, std::chrono::milliseconds timeout);
 
 /// @returns kNotFound, or kUnavailable for everything else: another try may succeed
 Result<Pod> read_pod(KubeApi& api, std::string_view ns, std::string_view name,

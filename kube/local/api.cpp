@@ -255,6 +255,7 @@ Response LocalApi::State::remove(const Route& route, const DeleteOptions& option
     if (auto good = check(*before); !good) return response(good.error());
     const auto grace = grace_of(route.kind, *before, options);
     if (!grace) return response(grace.error());
+    if (!options.dry_run.empty()) return removed_response(route.kind, *before);
     if (*grace == 0) {
       if (store.remove(route.kind, before) == 0) continue;
       return removed_response(route.kind, *before);

@@ -18,7 +18,8 @@ namespace tangram::kube {
 /// !=, label selectors by equality and existence), WATCH (resourceVersion, bookmarks,
 /// sendInitialEvents refused with 422 as old servers do, an ERROR frame 410 once history is gone),
 /// POST, PUT (with resourceVersion precondition), merge-patch (also of the status subresource),
-/// DELETE. What it does not do (set-based label selectors, dryRun, other patches) it refuses. A
+/// DELETE, also as a dry run. What it does not do (set-based label selectors, other dry runs, other
+/// patches) it refuses. A
 /// page of a list is of the moment of the first page. Answers carry the statuses and the
 /// metav1.Status bodies of a real server.
 ///

@@ -67,7 +67,8 @@ ApiResult<void> check_place(const Route& route, const Fields& fields, const std:
 void read_delete_members(json::Reader& in, DeleteOptions& options) {
   Preconditions& wanted = options.preconditions;
   json::read_members(in, "gracePeriodSeconds", options.grace, "preconditions",
-                     json::members("uid", wanted.uid, "resourceVersion", wanted.resource_version));
+                     json::members("uid", wanted.uid, "resourceVersion", wanted.resource_version),
+                     "dryRun", options.dry_run);
   if (options.grace.value_or(0) < 0) in.fail("gracePeriodSeconds: must not be negative");
 }
 

@@ -60,6 +60,7 @@ struct BindingOrder {
 struct DeleteOptions {
   std::optional<std::int64_t> grace;
   Preconditions preconditions;
+  std::vector<std::string> dry_run;  ///< "All" = change nothing
 };
 /// @param grace  the query's gracePeriodSeconds; the body's wins
 [[nodiscard]] ApiResult<DeleteOptions> read_delete_options(const std::string& body,

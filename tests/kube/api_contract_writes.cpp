@@ -98,6 +98,29 @@ TEST_P(ApiContract, EvictionDeletesAPodThatHasNotStarted) {
   expect_refused(get(pod("train-0")), 404, "NotFound");
 }
 
+TEST_P(ApiContract, EvictionThatIsADryRunDeletesNothing) {
+  const std::string created = create_pod({});
+  const auto answer = write(Method::kPost, pod("train-0") + "/eviction",
+                            R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":)"
+                            R"({"name":"train-0"},"deleteOptions":{"dryRun":["All"]}})");
+  EXPECT_EQ(answer.status, 201) << answer.body;
+  expect_same_object(get(pod("train-0")).body, created);
+}
+
+TEST_P(ApiContract, NominationIsPartOfThePodsStatus) {
+  const std::string created = create_pod({});
+  const auto nominate = [&](const std::string& uid, const std::string& node) {
+    return write(
+        Method::kPatch, pod("train-0") + "/status",
+        R"({"metadata":{"uid":")" + uid + R"("},"status":{"nominatedNodeName":")" + node + "\"}}");
+  };
+  const auto set = nominate(json_at(created, "metadata.uid"), "n1");
+  EXPECT_EQ(set.status, 200) << set.body;
+  EXPECT_EQ(json_at(get(pod("train-0")).body, "status.nominatedNodeName"), "n1");
+  expect_refused(nominate("another", "n2"), 409, "Conflict");
+  EXPECT_EQ(json_at(get(pod("train-0")).body, "status.nominatedNodeName"), "n1");
+}
+
 TEST_P(ApiContract, EvictionRefusesAnotherUid) {
   const std::string created = create_pod({});
   // A real server takes the conflict for one of versions and tries again by itself for a while.

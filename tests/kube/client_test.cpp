@@ -145,6 +145,35 @@ TEST(EvictPodTest, SendsOneEvictionOfThatUid) {
             R"("namespace":"ml"},"deleteOptions":{"preconditions":{"uid":"6c5f"}}})");
 }
 
+TEST(EvictPodTest, AsksWhatWouldComeOfIt) {
+  ScriptedApi api;
+  api.will_answer(201, "{}");
+  Eviction dry = kEviction;
+  dry.dry_run = true;
+  EXPECT_EQ(evict_pod(api, dry, milliseconds(1)).outcome, EvictionOutcome::kEvicted);
+  EXPECT_EQ(api.calls().at(0).body,
+            R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"train-0",)"
+            R"("namespace":"ml"},"deleteOptions":{"preconditions":{"uid":"6c5f"},)"
+            R"("dryRun":["All"]}})");
+}
+
+TEST(NominatePodTest, SendsOnePatchOfTheStatus) {
+  ScriptedApi api;
+  for (const int status : {200, 404, 409}) api.will_answer(status, "{}");
+  const auto nominate = [&] {
+    return nominate_pod(api, {.ns = "ml", .name = "train-0", .uid = "6c5f", .node = "n1"},
+                        milliseconds(700));
+  };
+  EXPECT_TRUE(nominate());
+  const Request& sent = api.calls().at(0);
+  EXPECT_EQ(sent.method, Method::kPatch);
+  EXPECT_EQ(sent.path, "/api/v1/namespaces/ml/pods/train-0/status");
+  EXPECT_EQ(sent.content_type, "application/merge-patch+json");
+  EXPECT_EQ(sent.body, R"({"metadata":{"uid":"6c5f"},"status":{"nominatedNodeName":"n1"}})");
+  EXPECT_EQ(nominate().error().code, Errc::kNotFound);
+  EXPECT_EQ(nominate().error().code, Errc::kConflict);
+}
+
 TEST(EvictPodTest, TellsApartWhatCameOfIt) {
   ScriptedApi api;
   for (const int status : {404, 409, 403, 500}) api.will_answer(status, "why");

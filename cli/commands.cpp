@@ -99,6 +99,7 @@ Result<CommandResult> Commands::run() {
       {"autoscaler", &Commands::autoscaler},
       {"resize", &Commands::resize},
       {"cordon-card", &Commands::cordon},
+      {"drain-card", &Commands::cordon},
       {"uncordon-card", &Commands::cordon},
       {"reset-card", &Commands::reset},
       {"doctor", &Commands::doctor},
@@ -279,9 +280,12 @@ Result<CommandResult> Commands::cordon() {
   const auto server = api();
   if (!server) return server.error();
   const std::string flags = flags_of(options_.target);
-  auto done = options_.command == "cordon-card"
-                  ? cordon_card(**server, options_.card, options_.reason, flags)
-                  : uncordon_card(**server, options_.card, flags);
+  const auto write = [&] {
+    if (options_.command == "uncordon-card") return uncordon_card(**server, options_.card, flags);
+    const auto place = options_.command == "drain-card" ? drain_card : cordon_card;
+    return place(**server, options_.card, options_.reason, flags);
+  };
+  auto done = write();
   if (!done) return done.error();
   if (!for_programs(options_.output)) return CommandResult{one_line(*done) + "\n"};
   std::string json;

@@ -23,13 +23,25 @@ Result<void> check_reason(const std::string& reason) {
                                           std::to_string(kMaxReason) + " bytes without commas");
 }
 
+bool is_draining(const FoundCard& found, const std::string& uuid) {
+  const std::vector<std::string> ids = split(found.node.drain, ',');
+  return std::ranges::find(ids, uuid) != ids.end();
+}
+
+/// The annotation without the card, if it names it.
+std::optional<std::string> drain_without(const FoundCard& found) {
+  if (!is_draining(found, found.card.id)) return std::nullopt;
+  return without_card(found.node.drain, found.card.id);
+}
+
 Result<CordonStep> uncordon_step(const FoundCard& found, const std::string& flags) {
   const node::CardNames named = node::parse_card_names(found.node.cordon);
   const std::string name = card_name(found);
   if (named.ids.contains(found.card.id)) {
     std::string left = without_card(found.node.cordon, found.card.id);
     if (!node::parse_card_names(left).include(found.card)) {
-      return CordonStep{name + " uncordoned: within seconds it takes new pods", std::move(left)};
+      return CordonStep{name + " uncordoned: within seconds it takes new pods", std::move(left),
+                        drain_without(found)};
     }
   }
   if (named.all) {
@@ -85,6 +97,29 @@ Result<std::string> cordon_card(kube::KubeApi& api, const std::string& card,
             "kubectl tangram uncordon-card" +
             flags + " " + named.text,
         std::move(annotation)};
+  });
+}
+
+Result<std::string> drain_card(kube::KubeApi& api, const std::string& card,
+                               const std::string& reason, const std::string& flags) {
+  if (auto good = check_reason(reason); !good) return good.error();
+  const NamedCard named = named_card(card);
+  return change_cordon(api, named, [&](const FoundCard& found) -> Result<CordonStep> {
+    std::string cordon = with_card(found.node.cordon, named.uuid, reason);
+    const bool listed = node::parse_card_names(found.node.cordon).ids.contains(named.uuid);
+    const bool stays = listed && (reason.empty() || cordon == found.node.cordon);
+    const bool drains = is_draining(found, named.uuid);
+    if (stays && drains) return CordonStep{card_name(found) + " is being drained already"};
+    return CordonStep{
+        .sentence = card_name(found) +
+                    " cordoned and drained: it takes no new pods, and the extender evicts its pods "
+                    "one after the other, within their disruption budgets, while other cards have "
+                    "room for them. A pod that stays has an event CardBroken that says why. Undo: "
+                    "kubectl tangram uncordon-card" +
+                    flags + " " + named.text,
+        .annotation = stays ? std::nullopt : std::optional(std::move(cordon)),
+        .drain =
+            drains ? std::nullopt : std::optional(with_card(found.node.drain, named.uuid, ""))};
   });
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-/// `cordon-card` and `uncordon-card`: each one PATCH of the annotation tangram.dev/cordon of one
-/// Node.
+/// `cordon-card`, `drain-card` and `uncordon-card`: each one PATCH of the annotations
+/// tangram.dev/cordon and tangram.dev/drain of one Node.
 namespace tangram::cli {
 
 /// Longer reasons do not fit into the cards annotation beside another one.
@@ -31,6 +31,9 @@ inline constexpr std::size_t kMaxReason = 256;
 ///          kUnavailable      the API server rejects it
 Result<std::string> cordon_card(kube::KubeApi& api, const std::string& card,
                                 const std::string& reason, const std::string& flags);
+/// Cordons the card and has the extender evict its pods. @returns as above
+Result<std::string> drain_card(kube::KubeApi& api, const std::string& card,
+                               const std::string& reason, const std::string& flags);
 /// @returns as above; also kConflict if the card is not cordoned by its own name
 Result<std::string> uncordon_card(kube::KubeApi& api, const std::string& card,
                                   const std::string& flags);

@@ -223,12 +223,23 @@ std::string cards_text(const Screen& screen, const ExplainedNode& node, const Ex
   return table.empty() ? "" : table.text(screen, kIndent);
 }
 
+/// Who would be evicted for the pod.
+std::string preemption_text(const ExplainView& view) {
+  std::vector<std::string> names;
+  for (const ExplainedVictim& victim : view.victims) {
+    names.push_back(victim.ns + "/" + victim.name + " (priority " +
+                    std::to_string(victim.priority) + ")");
+  }
+  return "preemption on node " + view.preemption_node + " would evict " + joined(names);
+}
+
 std::string draw_pending(const Screen& screen, const ExplainView& view, bool all) {
   std::string text = in_lines(screen, paint(screen.style, kBold, view.ns + "/" + view.name) +
                                           " is pending: " + view.summary) +
                      "\n";
   if (!view.policy.empty()) text += "requests " + request_of(view) + "\n";
   text += findings_text(screen, view);
+  if (!view.victims.empty()) text += in_lines(screen, preemption_text(view)) + "\n";
   const std::size_t most = all ? view.nodes.size() : kMostExplained;
   bool separate = true;  // a blank line around a node with its cards
   for (const ExplainedNode& node : nearest(view.nodes, most)) {

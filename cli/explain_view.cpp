@@ -53,6 +53,12 @@ ExplainedNode read_node(json::Reader& in) {
   return node;
 }
 
+ExplainedVictim read_victim(json::Reader& in) {
+  ExplainedVictim victim;
+  json::read_members(in, "namespace", victim.ns, "name", victim.name, "priority", victim.priority);
+  return victim;
+}
+
 }  // namespace
 
 Result<ExplainView> read_explain_view(std::string json) {
@@ -67,12 +73,16 @@ Result<ExplainView> read_explain_view(std::string json) {
   const auto read_resize = [&](json::Reader& resize) {
     json::read_members(resize, "state", view.resize_state, "reason", view.resize_reason);
   };
+  const auto read_preemption = [&](json::Reader& preemption) {
+    json::read_members(preemption, "node", view.preemption_node, "victims",
+                       json::each(view.victims, read_victim));
+  };
   json::read_members(in, "namespace", view.ns, "name", view.name, "state", view.state, "node",
                      view.node, "isolation", view.isolation, "policy", view.policy, "grantKey",
                      view.grant_key, "request", read_request, "containers", containers, "findings",
                      json::each(view.findings, read_finding), "nodes",
                      json::each(view.nodes, read_node), "summary", view.summary, "note", view.note,
-                     "resize", read_resize);
+                     "resize", read_resize, "preemption", read_preemption);
   if (auto done = in.finish(); !done) return done.error();
   return view;
 }

@@ -67,6 +67,13 @@ struct ExplainedNode {
   std::vector<ExplainedCard> cards;
 };
 
+/// A pod that would be evicted.
+struct ExplainedVictim {
+  std::string ns;
+  std::string name;
+  std::int64_t priority = 0;
+};
+
 struct ExplainView {
   std::string ns;
   std::string name;
@@ -81,6 +88,8 @@ struct ExplainView {
   std::vector<ExplainedFinding> findings;
   std::vector<ExplainedNode> nodes;  ///< pending
   std::string summary;               ///< bound: why it has not started; empty = nothing is known
+  std::string preemption_node;  ///< pending: where pods would be evicted for it; empty = nowhere
+  std::vector<ExplainedVictim> victims;
   std::string note;
   std::string resize_state;   ///< bound: "Deferred", ...; empty = the pod has what it requests
   std::string resize_reason;  ///< a sentence; may be empty

@@ -63,14 +63,19 @@ std::optional<model::Card> card_in(const std::vector<model::Card>& cards, const 
   return whole;
 }
 
-std::string patch_of(const node::OwnNode& node, const std::string& cordon) {
+std::string patch_of(const node::OwnNode& node, const CordonStep& step) {
   std::string patch;
   json::Writer out(patch);
   out.begin_object().key("metadata").begin_object();
   // Rejected if the node has changed since: cordons that others set meanwhile must not be lost.
   out.member("resourceVersion", node.version).key("annotations").begin_object();
-  out.key(model::kCordonAnnotation);
-  cordon.empty() ? out.null() : out.string(cordon);
+  const auto write = [&](std::string_view annotation, const std::optional<std::string>& value) {
+    if (!value) return;
+    out.key(annotation);
+    value->empty() ? out.null() : out.string(*value);
+  };
+  write(model::kCordonAnnotation, step.annotation);
+  write(model::kDrainAnnotation, step.drain);
   out.end_object().end_object().end_object();
   return patch;
 }
@@ -114,11 +119,11 @@ Result<std::string> change_cordon(
     if (!found) return found.error();
     auto step = decide(*found);
     if (!step) return step.error();
-    if (!step->annotation) return std::move(step->sentence);
+    if (!step->annotation && !step->drain) return std::move(step->sentence);
     kube::Request request;
     request.method = kube::Method::kPatch;
     request.path = "/api/v1/nodes/" + kube::percent_encode(found->node.name);
-    request.body = patch_of(found->node, *step->annotation);
+    request.body = patch_of(found->node, *step);
     request.content_type = "application/merge-patch+json";
     request.timeout = kPatience;
     const auto response = api.call(request);

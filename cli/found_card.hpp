@@ -38,10 +38,11 @@ struct FoundCard {
 ///          kConflict  several nodes list the UUID; and as list()
 Result<FoundCard> find_card(kube::KubeApi& api, const NamedCard& named);
 
-/// What to do with the card: an annotation to write, if any, and the sentence to print then.
+/// What to do with the card: annotations to write, if any, and the sentence to print then.
 struct CordonStep {
   std::string sentence;
   std::optional<std::string> annotation = std::nullopt;
+  std::optional<std::string> drain = std::nullopt;  ///< model::kDrainAnnotation, with it; "" = none
 };
 /// Finds the card and writes the annotation, again while other writes to the node come between.
 /// @returns the step's sentence; as find_card() and `decide`; kConflict also where others never

@@ -130,6 +130,14 @@ void add_cordons(CLI::App& parser, Options& options) {
       "  kubectl tangram cordon-card GPU-5f2a... --reason 'noisy fan'\n");
   cordon->add_option("UUID", options.card, kUuid)->required();
   cordon->add_option("--reason", options.reason, "Shown wherever the card is shown");
+  CLI::App* const drain = add_command(
+      parser, "drain-card",
+      "Stop placing new pods on a card, and have the extender evict its pods, within their "
+      "disruption budgets, while other cards have room for them. Writes two annotations of its "
+      "Node",
+      "  kubectl tangram drain-card GPU-5f2a... --reason 'to be replaced'\n");
+  drain->add_option("UUID", options.card, kUuid)->required();
+  drain->add_option("--reason", options.reason, "Shown wherever the card is shown");
   add_command(parser, "uncordon-card", "Place pods on the card again",
               "  kubectl tangram uncordon-card GPU-5f2a...\n")
       ->add_option("UUID", options.card, kUuid)
@@ -218,8 +226,9 @@ void add_others(CLI::App& parser, Options& options) {
 }
 
 /// Commands that have nothing to show again.
-constexpr std::array<std::string_view, 7> kShowNothing{
-    "cordon-card", "uncordon-card", "reset-card", "resize", "completion", "fill", "autoscaler"};
+constexpr std::array<std::string_view, 8> kShowNothing{"cordon-card", "drain-card", "uncordon-card",
+                                                       "reset-card",  "resize",     "completion",
+                                                       "fill",        "autoscaler"};
 
 std::string first_contradiction(const Options& options) {
   if (!options.ns.empty() && options.all_namespaces) {
@@ -256,7 +265,8 @@ std::vector<std::string> request_values(std::string_view key) {
 std::unique_ptr<CLI::App> make_parser(Options& options) {
   auto parser = std::make_unique<CLI::App>(
       "Shows how Tangram shares GPU cards between pods, and why a pod is pending. Reads nodes and\n"
-      "pods with your kubeconfig. Only resize, cordon-card, uncordon-card and reset-card write.");
+      "pods with your kubeconfig. Only resize, cordon-card, drain-card, uncordon-card and "
+      "reset-card write.");
   parser->name("kubectl tangram");
   parser->fallthrough();
   parser->require_subcommand(1);

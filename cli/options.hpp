@@ -42,8 +42,8 @@ struct Options {
   bool offline = false;            ///< fill: with the default settings
   std::string autoscaler;          ///< autoscaler: for whom
   NodeGroup group;                 ///< autoscaler
-  std::string card;                ///< cordon-card, uncordon-card, reset-card
-  std::string reason;              ///< cordon-card
+  std::string card;                ///< cordon-card, drain-card, uncordon-card, reset-card
+  std::string reason;              ///< cordon-card, drain-card
   std::string shell;               ///< completion
 
   ResizeOrder resize;        ///< without the pod

@@ -1,8 +1,10 @@
 #include "cluster/cluster_feed.hpp"
 
 #include "base/quote.hpp"
+#include "base/split.hpp"
 #include "cluster/weight.hpp"
 #include "kube/object_scan.hpp"
+#include "model/card_names.hpp"
 #include "model/cards.hpp"
 
 #include <spdlog/spdlog.h>
@@ -10,6 +12,19 @@
 #include <algorithm>
 
 namespace tangram::cluster {
+
+namespace {
+
+/// Texts that are no ids of cards mean none.
+std::vector<std::string> draining_cards(const kube::Node& node) {
+  const auto annotation = node.annotations.find(model::key_of(model::kDrainAnnotation));
+  if (annotation == node.annotations.end()) return {};
+  std::vector<std::string> ids = split(annotation->second, ',');
+  std::erase_if(ids, [](const std::string& id) { return !model::is_card_id(id); });
+  return ids;
+}
+
+}  // namespace
 
 std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
   auto node = kube::decode_node(std::move(object));
@@ -24,6 +39,7 @@ std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
                                  .memory = node->memory,
                                  .slots = node->slots};
   inventory.resizes = read_resizes(*node);
+  inventory.draining = draining_cards(*node);
   const auto annotation = node->annotations.find(model::key_of(model::kCardsAnnotation));
   if (annotation == node->annotations.end()) return inventory;
   auto cards = model::decode_cards(annotation->second);

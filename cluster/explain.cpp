@@ -6,6 +6,7 @@
 #include "cluster/in_tree.hpp"
 #include "cluster/isolation_text.hpp"
 #include "cluster/packing_json.hpp"
+#include "cluster/victims.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -180,6 +181,34 @@ void write_head(Writer& out, const kube::Pod& pod, bool tried) {
   out.member("state", "pending").member("scheduler", pod.scheduler).member("tried", tried);
 }
 
+/// Who would be evicted for a pod that fits no node.
+void write_preemption(Writer& out, const kube::Pod& pod, const PodPlan& plan,
+                      const std::vector<NodeState>& nodes, const BudgetList& budgets) {
+  std::vector<const NodeState*> short_of_cards;
+  for (const NodeState& node : nodes) {
+    if (node.present && fits_in_tree(plan.demand, node)) short_of_cards.push_back(&node);
+  }
+  const model::Ledger::Uids nobody;
+  model::SearchBudget searches(kExplainSteps);
+  model::SearchBudget refinements(kRefinements);
+  const auto preemption = cheapest_preemption({.demand = plan.demand,
+                                               .policy = *plan.policy,
+                                               .priority = pod.priority,
+                                               .spared = nobody,
+                                               .budgets = budgets,
+                                               .searches = searches,
+                                               .refinements = refinements},
+                                              std::move(short_of_cards));
+  if (!preemption) return;
+  out.key("preemption").begin_object().member("node", preemption->node);
+  out.key("victims").begin_array();
+  for (const model::AllocationPtr& victim : preemption->victims.pods) {
+    out.begin_object().member("namespace", victim->pod_namespace).member("name", victim->pod_name);
+    out.member("priority", victim->priority).end_object();
+  }
+  out.end_array().end_object();
+}
+
 /// Why the node starts none of its new containers.
 /// @returns empty if nothing is known
 std::string cannot_start_there(const NodeState* node, const std::string& name) {
@@ -227,7 +256,7 @@ void write_resize(Writer& out, const Allocation& allocation, const model::Cluste
 
 std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
                             const model::ClusterSnapshot& cluster, const PodTable& pods,
-                            std::optional<std::size_t> most_nodes) {
+                            std::optional<std::size_t> most_nodes, const BudgetList* budgets) {
   const std::vector<Note> findings = pods.notes(pod.uid);
   const bool tried = pod.tried || pods.was_asked(pod.uid);
   std::string text;
@@ -239,19 +268,22 @@ std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
   ExplainSummary summary(kept_from_scheduling(pod, tried, findings), plan.demand.gpu);
   ExplainedNodes nodes(most_nodes);
   model::SearchBudget budget(kExplainSteps);
+  std::vector<NodeState> without_pod;
+  bool fits_some = false;
   for (const NodeState* as_is : cluster.sorted_nodes()) {
-    const NodeState node = model::without_pods(*as_is, {pod.uid});  // without its own hold
+    const NodeState& node =
+        without_pod.emplace_back(model::without_pods(*as_is, {pod.uid}));  // without its own hold
     const NodeFit fit = fit_on(node, plan.demand, *plan.policy, budget);
     summary.add(fit);
+    fits_some = fits_some || fit.choice.has_value();
     if (nodes.wants(fit)) nodes.add(fit, node_json(plan.demand.gpu, fit));
   }
   nodes.write(out.key("nodes"));
   summary.write(out);
-  out.member(
-      "note",
-      "kube-scheduler also looks at CPU, memory, taints, affinity and volumes; and it evicts "
-      "pods for a higher priority only where slots or aggregates are short, not for room on "
-      "one card");
+  if (budgets != nullptr && !fits_some && !pod.never_preempts) {
+    write_preemption(out, pod, plan, without_pod, *budgets);
+  }
+  out.member("note", "kube-scheduler also looks at CPU, memory, taints, affinity and volumes");
   out.end_object();
   return text;
 }

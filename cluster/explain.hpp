@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cluster/disruption_budgets.hpp"
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "model/snapshot.hpp"
@@ -12,11 +13,12 @@
 namespace tangram::cluster {
 
 /// Why the pod waits.
-/// @param most_nodes  as of explain_json()
+/// @param most_nodes, budgets  as of explain_json()
 [[nodiscard]] std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
                                           const model::ClusterSnapshot& cluster,
                                           const PodTable& pods,
-                                          std::optional<std::size_t> most_nodes);
+                                          std::optional<std::size_t> most_nodes,
+                                          const BudgetList* budgets);
 
 /// What the pod holds, and why it has not started where its node shows that.
 [[nodiscard]] std::string explain_bound(const model::Allocation& allocation,

@@ -43,11 +43,11 @@ std::string cluster_json(const model::ClusterSnapshot& cluster, const PodTable& 
 Result<std::string> explain_json(std::string_view ns, std::string_view name,
                                  const model::ClusterSnapshot& cluster, const PodTable& pods,
                                  const PolicySource& policies,
-                                 std::optional<std::size_t> most_nodes) {
+                                 std::optional<std::size_t> most_nodes, const BudgetList* budgets) {
   if (const PodPtr pod = pods.find(ns, name)) {
     const auto plan = policies.plan(*pod);
     if (!plan) return plan.error();
-    return explain_pending(*pod, *plan, cluster, pods, most_nodes);
+    return explain_pending(*pod, *plan, cluster, pods, most_nodes, budgets);
   }
   if (const auto allocation = find_bound(cluster, ns, name)) {
     return explain_bound(*allocation, cluster, pods);

@@ -69,7 +69,7 @@ struct Heap {
   static std::size_t of(const model::CardAmounts& /*amounts*/) { return 0; }
   static std::size_t of(const model::ResizeAnswer& answer) { return of(answer.held); }
   static std::size_t of(const model::NodeInventory& node) {
-    return of(node.name) + of(node.cards) + of(node.resizes);
+    return of(node.name) + of(node.cards) + of(node.resizes) + of(node.draining);
   }
   static std::size_t of(const kube::Controller& controller) {
     return of(controller.kind) + of(controller.name);

@@ -117,6 +117,17 @@ struct Config {
     int per_minute = 10;
   };
 
+  struct BrokenCards {
+    bool evict = true;
+    std::chrono::seconds after{900};
+    int per_minute = 20;
+  };
+
+  struct CardPreemption {
+    bool enabled = true;
+    int per_minute = 60;
+  };
+
   struct Grants {
     std::string signing_key;
     std::string public_keys;
@@ -176,6 +187,8 @@ struct Config {
   Kube kube;
   LeaderElection leader_election;
   Eviction eviction;
+  BrokenCards broken_cards;
+  CardPreemption card_preemption;
   Grants grants;
   Fragmentation fragmentation;
   Bestfit bestfit;

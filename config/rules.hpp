@@ -18,8 +18,9 @@ namespace tangram::config {
 /// Every section of Config.
 inline constexpr auto kParts = std::make_tuple(
     &Config::server, &Config::tls, &Config::webhook, &Config::metrics, &Config::scheduler,
-    &Config::bind, &Config::kube, &Config::leader_election, &Config::eviction, &Config::grants,
-    &Config::fragmentation, &Config::bestfit, &Config::admission, &Config::foreign, &Config::log);
+    &Config::bind, &Config::kube, &Config::leader_election, &Config::eviction,
+    &Config::broken_cards, &Config::card_preemption, &Config::grants, &Config::fragmentation,
+    &Config::bestfit, &Config::admission, &Config::foreign, &Config::log);
 
 template <auto Field>
 struct FieldOf;

@@ -101,6 +101,7 @@ std::vector<Task> App::tasks() {
       {"watch disruption budgets", kUntilStopped, until_stopped(budget_reflector_)},
       {"publish the packing", kUntilStopped, until_stopped(news_)},
       {"wake waiting pods", kUntilStopped, until_stopped(waker_)},
+      {"make room on single cards", kUntilStopped, until_stopped(card_preemptor_)},
       {"resize running pods", kUntilStopped, until_stopped(resizer_)},
       // First of those that take turns: the next one waits for the API server.
       {"reload grant keys", kTaskInterval, repeated(&App::reload_grant_keys)},
@@ -111,7 +112,8 @@ std::vector<Task> App::tasks() {
       {"forget answers about unknown pods", kTaskInterval,
        [this](const std::stop_token& /*stop*/) { pods_.forget_unseen(); }},
       {"report as a new leader", kTaskInterval, repeated(&App::report_as_new_leader)},
-      {"evict stuck pods", kTaskInterval, repeated(&App::evict_stuck_pods)}};
+      {"evict stuck pods", kTaskInterval, repeated(&App::evict_stuck_pods)},
+      {"evict pods from broken cards", kTaskInterval, repeated(&App::evict_from_broken_cards)}};
   if (!parts_.learn_at_once) {
     tasks.push_back({"learn from arrivals", kUntilStopped,
                      [this](const std::stop_token& stop) { policies_.keep_learning(stop); }});
@@ -177,8 +179,25 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
                 .per_minute = config.eviction.per_minute,
                 .api_timeout = config.bind.timeout},
                evictor_parts()),
+      broken_card_pods_({.api = parts.api,
+                         .clock = parts.clock,
+                         .policies = policies_,
+                         .api_timeout = config.bind.timeout}),
+      card_evictor_(
+          {.enabled = config.broken_cards.evict,
+           .after = config.broken_cards.after,
+           .per_minute = config.broken_cards.per_minute,
+           .api_timeout = config.bind.timeout,
+           .metric = {"tangram_broken_card_evictions_total",
+                      "Evictions requested of pods on broken cards, and on cards that are "
+                      "drained, by result."}},
+          card_evictor_parts()),
       waker_({.ns = config.scheduler.wake ? parts.ns : "", .api_timeout = config.bind.timeout},
              waker_parts()),
+      card_preemptor_({.enabled = config.card_preemption.enabled,
+                       .per_minute = config.card_preemption.per_minute,
+                       .api_timeout = config.bind.timeout},
+                      card_preemptor_parts()),
       node_feed_(ledger_, counters_),
       pod_feed_(ledger_, pods_, policies_, counters_, check_),
       node_reflector_(parts.api, watch(config, "/api/v1/nodes"), node_feed_, parts.clock),
@@ -211,21 +230,17 @@ Binder::Parts App::binder_parts() {
 }
 
 Verbs::Parts App::verb_parts() {
-  return {
-      .ledger = ledger_,
-      .policies = policies_,
-      .offers = offers_,
-      .binder = binder_,
-      .promises = promises_,
-      .denials = denials_,
-      .pods = pods_,
-      .budgets = [this] { return budget_reflector_.health().synced ? budgets_.all() : nullptr; },
-      .not_ready = [this] { return not_ready(); },
-      .clock = parts_.clock,
-      .following =
-          [this] {
-            return node_reflector_.health().following && pod_reflector_.health().following;
-          }};
+  return {.ledger = ledger_,
+          .policies = policies_,
+          .offers = offers_,
+          .binder = binder_,
+          .promises = promises_,
+          .denials = denials_,
+          .pods = pods_,
+          .budgets = [this] { return budgets(); },
+          .not_ready = [this] { return not_ready(); },
+          .clock = parts_.clock,
+          .following = [this] { return following(); }};
 }
 
 Resizer::Parts App::resizer_parts() {
@@ -255,6 +270,21 @@ Evictor::Parts App::evictor_parts() {
               }};
 }
 
+Evictor::Parts App::card_evictor_parts() {
+  return {.api = parts_.api,
+          .clock = parts_.clock,
+          .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
+          .report =
+              [this](const cluster::PodName& pod, const std::string& sentence) {
+                pod_events_.report(pod, "CardBroken", "Evict", sentence);
+              },
+          .obstacle =
+              [this](const EvictionCase& one) {
+                return broken_card_pods_.obstacle(one, *ledger_.snapshot());
+              },
+          .evicted = [this](const EvictionCase& one) { broken_card_pods_.evicted(one); }};
+}
+
 Waker::Parts App::waker_parts() {
   return {.api = parts_.api,
           .clock = parts_.clock,
@@ -265,6 +295,24 @@ Waker::Parts App::waker_parts() {
           .denials = denials_,
           .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
           .term = [this] { return term(); }};
+}
+
+CardPreemptor::Parts App::card_preemptor_parts() {
+  return {.api = parts_.api,
+          .clock = parts_.clock,
+          .ledger = ledger_,
+          .pods = pods_,
+          .promises = promises_,
+          .policies = policies_,
+          .denials = denials_,
+          .budgets = [this] { return budgets(); },
+          .following = [this] { return following(); },
+          .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
+          .report =
+              [this](const cluster::PodName& pod, std::string_view reason,
+                     const std::string& sentence) {
+                pod_events_.report(pod, reason, "Preempt", sentence);
+              }};
 }
 
 ClusterMetrics::Parts App::metrics_parts() {
@@ -281,8 +329,8 @@ ClusterMetrics::Parts App::metrics_parts() {
 }
 
 Collectables App::collectables() const {
-  return {&verb_routes_.metrics(), &admission_metrics_, &resizer_, &evictor_, &waker_,
-          &cluster_metrics_,       &listeners_,         &news_};
+  return {&verb_routes_.metrics(), &admission_metrics_, &resizer_,         &evictor_,   &waker_,
+          &card_evictor_,          &card_preemptor_,    &cluster_metrics_, &listeners_, &news_};
 }
 
 App::~App() { stop(); }
@@ -309,7 +357,11 @@ Result<void> App::listen(const config::Config& config) {
                            .policies = policies_,
                            .stream = news_,
                            .queue = pages_,
-                           .synced = [this] { return synced(); }});
+                           .synced = [this] { return synced(); },
+                           .budgets =
+                               [this, preempts = config.card_preemption.enabled] {
+                                 return preempts ? budgets() : nullptr;
+                               }});
   add_admission_routes(*webhook, admission_);
   add_health_routes(*webhook, not_ready);
   const bool aside = config.metrics.listen.has_value();
@@ -325,6 +377,14 @@ std::uint16_t App::metrics_port() const { return listeners_.metrics_port(); }
 
 bool App::synced() const {
   return node_reflector_.health().synced && pod_reflector_.health().synced;
+}
+
+bool App::following() const {
+  return node_reflector_.health().following && pod_reflector_.health().following;
+}
+
+std::shared_ptr<const cluster::BudgetList> App::budgets() const {
+  return budget_reflector_.health().synced ? budgets_.all() : nullptr;
 }
 
 void App::examine_cards() {
@@ -352,7 +412,18 @@ void App::report_as_new_leader() {
 }
 
 void App::evict_stuck_pods() {
-  if (synced()) evictor_.look(cluster::stuck_pods(*ledger_.snapshot(), pods_.unstarted()));
+  if (!synced()) return;
+  std::vector<EvictionCase> cases;
+  for (cluster::StuckPod& stuck : cluster::stuck_pods(*ledger_.snapshot(), pods_.unstarted())) {
+    cases.push_back({.pod = std::move(stuck.pod.pod),
+                     .controller = std::move(stuck.pod.controller),
+                     .why = "the pod cannot start: " + stuck.why});
+  }
+  evictor_.look(cases);
+}
+
+void App::evict_from_broken_cards() {
+  if (synced()) card_evictor_.look(broken_card_pods_.look(*ledger_.snapshot(), serving()));
 }
 
 bool App::may_write(milliseconds takes) const {

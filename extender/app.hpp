@@ -12,6 +12,8 @@
 #include "extender/admission/admission_metrics.hpp"
 #include "extender/admission/service.hpp"
 #include "extender/background.hpp"
+#include "extender/broken_card_pods.hpp"
+#include "extender/card_preemptor.hpp"
 #include "extender/cluster_metrics.hpp"
 #include "extender/evictor.hpp"
 #include "extender/health_routes.hpp"
@@ -101,7 +103,9 @@ class App {
   [[nodiscard]] model::Signer signer();
   [[nodiscard]] Resizer::Parts resizer_parts();
   [[nodiscard]] Evictor::Parts evictor_parts();
+  [[nodiscard]] Evictor::Parts card_evictor_parts();
   [[nodiscard]] Waker::Parts waker_parts();
+  [[nodiscard]] CardPreemptor::Parts card_preemptor_parts();
   [[nodiscard]] ClusterMetrics::Parts metrics_parts();
   [[nodiscard]] Collectables collectables() const;
   [[nodiscard]] std::vector<Task> tasks();
@@ -115,6 +119,10 @@ class App {
   [[nodiscard]] bool leads() const;
   /// Counts the times that this replica became the leader.
   [[nodiscard]] std::uint64_t term() const;
+  /// Does the ledger follow the API server?
+  [[nodiscard]] bool following() const;
+  /// Null = not known.
+  [[nodiscard]] std::shared_ptr<const cluster::BudgetList> budgets() const;
   /// Why no verb can be answered now; empty = all is well.
   [[nodiscard]] std::string_view not_ready() const;
   void examine_cards();
@@ -122,6 +130,7 @@ class App {
   void list_budgets_again();
   void report_as_new_leader();
   void evict_stuck_pods();
+  void evict_from_broken_cards();
 
   Parts parts_;
   GrantKeysPtr grant_keys_;  ///< null = grants are neither signed nor checked
@@ -143,9 +152,12 @@ class App {
   // Of the thread of the repeated tasks.
   Resizer resizer_;
   Evictor evictor_;
+  BrokenCardPods broken_card_pods_;
+  Evictor card_evictor_;
   std::uint64_t examined_version_ = 0;  ///< of the ledger
   std::uint64_t reported_term_ = 0;
   Waker waker_;
+  CardPreemptor card_preemptor_;
   cluster::NodeFeed node_feed_;
   cluster::PodFeed pod_feed_;
   kube::Reflector node_reflector_;

@@ -55,8 +55,7 @@ Evictor::Evictor(EvictorSettings settings, Parts parts)
 
 std::vector<prometheus::MetricFamily> Evictor::Collect() const {
   MetricFamilies all;
-  auto family = MetricFamily::counter(
-      "tangram_evictions_total", "Evictions requested of pods that can never start, by result.");
+  auto family = MetricFamily::counter(settings_.metric.name, settings_.metric.help);
   for (std::size_t i = 0; i < kEvictionOutcomes; ++i) {
     family.add({{"result", std::string(to_string(static_cast<EvictionOutcome>(i)))}},
                results_.at(i).load());
@@ -65,89 +64,99 @@ std::vector<prometheus::MetricFamily> Evictor::Collect() const {
   return all;
 }
 
-void Evictor::look(const std::vector<cluster::StuckPod>& stuck) {
-  follow(stuck);
+void Evictor::look(const std::vector<EvictionCase>& cases) {
+  follow(cases);
   if (!parts_.may_write(settings_.api_timeout)) return;
-  const cluster::StuckPod* const next = next_of(stuck);
-  if (next != nullptr && limiter_.reserve(nanoseconds(0))) {
-    evict(*next, cases_.at(next->pod.pod.uid));
+  const EvictionCase* const next = next_of(cases);
+  if (next == nullptr) return;
+  Case& its = cases_.at(next->pod.uid);
+  const std::string obstacle = parts_.obstacle ? parts_.obstacle(*next) : "";
+  if (!obstacle.empty()) {
+    report(*next, its, obstacle);
+    put_off(its);
+  } else if (limiter_.reserve(nanoseconds(0))) {
+    evict(*next, its);
   }
 }
 
-const cluster::StuckPod* Evictor::next_of(const std::vector<cluster::StuckPod>& stuck) {
+const EvictionCase* Evictor::next_of(const std::vector<EvictionCase>& cases) {
   const TimePoint now = parts_.clock.now();
   using Rank = std::pair<std::optional<TimePoint>, TimePoint>;  // no turn comes before any turn
   std::optional<Rank> first;
-  const cluster::StuckPod* next = nullptr;
-  for (const cluster::StuckPod& pod : stuck) {
-    Case& its = cases_.at(pod.pod.pod.uid);
-    if (now - its.since < settings_.after) continue;
-    if (!may_evict(pod.pod)) {
-      report(pod, its);
+  const EvictionCase* next = nullptr;
+  for (const EvictionCase& one : cases) {
+    Case& its = cases_.at(one.pod.uid);
+    if (!one.at_once && now - its.since < settings_.after) continue;
+    if (!may_evict(one)) {
+      report(one, its, advice(one));
       continue;
     }
-    const auto turn = last_turn_.find(pod.pod.pod.ns);
+    const auto turn = last_turn_.find(one.pod.ns);
     const Rank rank{turn == last_turn_.end() ? std::nullopt : std::optional(turn->second),
                     its.since};
     if (its.next_try > now || (first && rank >= *first)) continue;
     first = rank;
-    next = &pod;
+    next = &one;
   }
   return next;
 }
 
-/// A pod that is not stuck any more begins anew when it is again.
-void Evictor::follow(const std::vector<cluster::StuckPod>& stuck) {
+/// A pod that is not named any more begins anew when it is again.
+void Evictor::follow(const std::vector<EvictionCase>& cases) {
   const TimePoint now = parts_.clock.now();
   std::set<std::string_view> uids;
-  for (const cluster::StuckPod& pod : stuck) {
-    uids.insert(pod.pod.pod.uid);
-    cases_.try_emplace(pod.pod.pod.uid,
-                       Case{.since = now, .next_try = now, .backoff = kFirstBackoff});
+  for (const EvictionCase& one : cases) {
+    uids.insert(one.pod.uid);
+    cases_.try_emplace(
+        one.pod.uid, Case{.since = now, .next_try = now, .backoff = kFirstBackoff, .reported = ""});
   }
   std::erase_if(cases_, [&](const auto& known) { return !uids.contains(known.first); });
   std::erase_if(last_turn_, [&](const auto& turn) { return now - turn.second > kRemembered; });
 }
 
-bool Evictor::may_evict(const cluster::UnstartedPod& pod) const {
-  return settings_.enabled && is_replaced(pod.controller);
+bool Evictor::may_evict(const EvictionCase& one) const {
+  return settings_.enabled && is_replaced(one.controller);
 }
 
-void Evictor::report(const cluster::StuckPod& stuck, Case& its) {
-  if (std::exchange(its.reported, true)) return;
-  const kube::Controller& controller = stuck.pod.controller;
-  std::string what_next;
-  if (may_evict(stuck.pod)) {
-    what_next = "it is evicted, so that " + in_words(controller) +
-                " makes another one, which is placed anew";
-  } else if (controller.kind == "Node") {
-    what_next =
-        "it is a static pod, which no scheduler places: take what it asks of GPUs out of its "
-        "manifest";
-  } else if (controller.kind.empty()) {
-    what_next = "no controller replaces it: delete the pod and create it again";
-  } else {
-    what_next = "delete the pod, so that " + in_words(controller) + " makes another one";
+std::string Evictor::advice(const EvictionCase& one) const {
+  const kube::Controller& controller = one.controller;
+  if (controller.kind == "Node") {
+    return "it is a static pod, which no scheduler places: take what it asks of GPUs out of its "
+           "manifest";
   }
-  parts_.report(stuck.pod.pod, "the pod cannot start: " + stuck.why + "; " + what_next);
+  if (controller.kind.empty()) {
+    return "no controller replaces it: delete the pod and create it again";
+  }
+  return "delete the pod, so that " + in_words(controller) + " makes another one";
 }
 
-void Evictor::evict(const cluster::StuckPod& stuck, Case& its) {
-  report(stuck, its);
-  const cluster::PodName& pod = stuck.pod.pod;
+void Evictor::report(const EvictionCase& one, Case& its, const std::string& what_next) {
+  if (std::exchange(its.reported, what_next) == what_next) return;
+  parts_.report(one.pod, one.why + "; " + what_next);
+}
+
+/// Even an evicted pod is named until the watch shows that it goes.
+void Evictor::put_off(Case& its, seconds at_least) const {
+  its.next_try = parts_.clock.now() + std::max(its.backoff, at_least);
+  its.backoff = std::min(its.backoff * 2, kMaxBackoff);
+}
+
+void Evictor::evict(const EvictionCase& one, Case& its) {
+  report(one, its,
+         "it is evicted, so that " + in_words(one.controller) +
+             " makes another one, which is placed anew");
+  const cluster::PodName& pod = one.pod;
   last_turn_.insert_or_assign(pod.ns, parts_.clock.now());
   const kube::EvictionAnswer answer = kube::evict_pod(
       parts_.api, {.ns = pod.ns, .name = pod.name, .uid = pod.uid}, settings_.api_timeout);
   ++results_.at(static_cast<std::size_t>(answer.outcome));
   if (answer.outcome == EvictionOutcome::kEvicted) {
     spdlog::info("pod {}/{} was evicted", pod.ns, pod.name);
+    if (parts_.evicted) parts_.evicted(one);
   } else {
     spdlog::warn("pod {}/{} was not evicted: {}", pod.ns, pod.name, answer.message);
   }
-  // Even an evicted pod is stuck until the watch shows that it goes.
-  its.next_try =
-      parts_.clock.now() + std::max(its.backoff, answer.retry_after.value_or(seconds(0)));
-  its.backoff = std::min(its.backoff * 2, kMaxBackoff);
+  put_off(its, answer.retry_after.value_or(seconds(0)));
 }
 
 }  // namespace tangram::extender

@@ -83,6 +83,8 @@ inline constexpr std::string_view kCardsAnnotation = "tangram.dev/cards";
 /// On a node: how far its agent has come with resizes of its pods. See model/resizes.hpp.
 inline constexpr std::string_view kResizesAnnotation = "tangram.dev/resizes";
 inline constexpr std::string_view kCordonAnnotation = "tangram.dev/cordon";
+/// On a node, by an operator: ids of cards whose pods are to leave, with commas between.
+inline constexpr std::string_view kDrainAnnotation = "tangram.dev/drain";
 /// On a node: "true" where there are cards, and their model.
 inline constexpr std::string_view kGpuLabel = "tangram.dev/gpu";
 inline constexpr std::string_view kModelLabel = "tangram.dev/gpu-model";

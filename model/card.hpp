@@ -84,6 +84,8 @@ struct NodeInventory {
   Mebibytes memory;            ///< status.allocatable, rounded down
   int slots = 0;               ///< status.allocatable of kSlotResource; 0 = none, or not known yet
   ResizeAnswers resizes = {};  ///< what its agent says of revised grants
+  /// Ids of cards whose pods are to leave, as an operator says. A physical card's means its parts.
+  std::vector<std::string> draining = {};
   friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
 };
 

@@ -82,6 +82,40 @@ constexpr Setting kEvictionSettings[]{
      number<&Eviction::per_minute>({1, "0 would be enabled: false"},
                                    {60, "one a second is as often as the leader looks"})}};
 
+using BrokenCards = Config::BrokenCards;
+constexpr Setting kBrokenCardsSettings[]{
+    {"evict",
+     "Whether the leader evicts them, through the Eviction API. Only pods of a controller other "
+     "than "
+     "a DaemonSet, and only while another node or card has room for the next pod. false = their "
+     "events say what to do; cards that are drained are not emptied either.",
+     yes_or_no<&BrokenCards::evict>()},
+    {"after_s",
+     "How long a card must have been unhealthy, without a break: longer than the 10 minutes after "
+     "which an agent takes a card with a passing fault for healthy. Pods of a card that is drained "
+     "are evicted at once.",
+     number<&BrokenCards::after>({10, "a card may be away for as long while its driver restarts"},
+                                 {86'400, "to wait longer, write evict: false"})},
+    {"per_minute",
+     "Evictions in a minute, evenly spread: if many cards seem to be broken by mistake, people "
+     "have "
+     "time to see it.",
+     number<&BrokenCards::per_minute>({1, "0 would be evict: false"},
+                                      {60, "one a second is as often as the leader looks"})}};
+
+using CardPreemption = Config::CardPreemption;
+constexpr Setting kCardPreemptionSettings[]{
+    {"enabled",
+     "Whether the leader evicts pods of lower priority for such a pod: as few as possible, through "
+     "the Eviction API, and only if no disruption budget is broken. kube-scheduler's own "
+     "preemption "
+     "goes on in any case.",
+     yes_or_no<&CardPreemption::enabled>()},
+    {"per_minute", "Evictions in a minute, of all such pods together.",
+     number<&CardPreemption::per_minute>(
+         {1, "0 would be enabled: false"},
+         {6000, "100 a second are most of what one client may send to the API server"})}};
+
 using Grants = Config::Grants;
 constexpr Setting kGrantsSettings[]{
     {"signing_key",
@@ -109,6 +143,14 @@ constexpr Section kAll[]{
      "Pods that were bound and can never start: their grant is not valid, or the agent of their "
      "node rejects them permanently.",
      kEvictionSettings},
+    {"broken_cards",
+     "Pods on cards that stay unhealthy, and on cards that an operator drains "
+     "(kubectl tangram drain-card).",
+     kBrokenCardsSettings},
+    {"card_preemption",
+     "Pods of a higher priority that lack room on one card while the node's sums are free. "
+     "kube-scheduler finds no victims for these, since it counts sums only.",
+     kCardPreemptionSettings},
     {"grants",
      "Signatures of grants; see docs/signing.md. The files are read again while the program runs.",
      kGrantsSettings}};

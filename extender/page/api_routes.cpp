@@ -39,8 +39,9 @@ http::Response explain(const ApiParts& parts, const http::Request& request) {
     most = parse_number<std::size_t>(nodes->second);
     if (!most) return http::text_response(400, kHowToExplain);
   }
+  const auto budgets = parts.budgets();
   auto explained = cluster::explain_json(ns->second, pod->second, *parts.ledger.snapshot(),
-                                         parts.pods, parts.policies, most);
+                                         parts.pods, parts.policies, most, budgets.get());
   return explained ? large_page(std::move(*explained)) : error_response(explained.error());
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cluster/disruption_budgets.hpp"
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
@@ -8,6 +9,7 @@
 #include "http/router.hpp"
 
 #include <functional>
+#include <memory>
 
 namespace tangram::extender {
 
@@ -19,6 +21,8 @@ struct ApiParts {
   PackingStream& stream;
   http::PageQueue& queue;        ///< where they are made, one after the other
   std::function<bool()> synced;  ///< the ledger holds what the API server has
+  /// Null = not known, or nobody is evicted for room on a card.
+  std::function<std::shared_ptr<const cluster::BudgetList>()> budgets;
 };
 
 /// GET /api/v1/cluster, /explain, /packing and /events: docs/protocol.md.

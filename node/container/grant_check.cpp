@@ -76,9 +76,11 @@ Result<void> check_card(const StartRequest& request, const GrantedCard& granted,
   if (card == nullptr) {
     return must_be_created_again("card " + granted.uuid + " is not on this node any more");
   }
-  if (!card->healthy && !request.ran) {
-    return must_be_created_again("card " + granted.uuid +
-                                 " is unhealthy: " + card->unavailable_reason);
+  if (!card->healthy) {
+    std::string why = "card " + granted.uuid + " is unhealthy: " + card->unavailable_reason;
+    if (!request.ran) return must_be_created_again(why);
+    return fail(Errc::kUnavailable,
+                std::move(why) + "; the container starts again once the card is healthy");
   }
   if (auto limited = check_memory_limits(request, granted, *card); !limited) return limited;
   if (request.admitted) return {};

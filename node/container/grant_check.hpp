@@ -56,14 +56,15 @@ struct OrphanedMemory {
 /// together with those before it: admitted ones, then by time of issue, then by UID. So the later
 /// of two grants for the same room is refused, whichever container starts first.
 ///
-/// An admitted container may start again even if its card has become unhealthy or smaller: no other
-/// container was given its room. The promised means must still be there: without it, the container
-/// could take the others' memory.
+/// An admitted container may start again even if its card has become smaller: no other container
+/// was given its room. One that has run waits for a card that has become unhealthy: it would fail
+/// there again and again. The promised means must still be there: without it, the container could
+/// take the others' memory.
 ///
 /// @param others  claims of other containers on this node, in any order
 /// @returns what the container has been granted;
 ///          kInvalidArgument  it cannot start, with what to do
-///          kUnavailable      it can start later, once a card is free
+///          kUnavailable      it can start later, once a card is free or healthy again
 Result<model::ContainerGrant> check_grant(const StartRequest& request,
                                           std::span<const model::Card> cards,
                                           std::span<const CardClaim> others,

@@ -19,8 +19,8 @@ constexpr std::string_view kDiscovered = "nfd.node.kubernetes.io/feature-labels"
 
 bool is_read(std::string_view annotation) {
   return annotation == model::kCardsAnnotation || annotation == model::kResizesAnnotation ||
-         annotation == model::kCordonAnnotation || annotation == kWrittenLabels ||
-         annotation.ends_with(kDiscovered);
+         annotation == model::kCordonAnnotation || annotation == model::kDrainAnnotation ||
+         annotation == kWrittenLabels || annotation.ends_with(kDiscovered);
 }
 
 void read_annotation(json::Reader& in, std::string_view name, OwnNode& node) {
@@ -31,6 +31,8 @@ void read_annotation(json::Reader& in, std::string_view name, OwnNode& node) {
     node.resizes = text;
   } else if (name == model::kCordonAnnotation) {
     node.cordon = text;
+  } else if (name == model::kDrainAnnotation) {
+    node.drain = text;
   } else if (name == kWrittenLabels) {
     node.written_labels = text;
   } else {

@@ -39,6 +39,7 @@ struct OwnNode {
   std::optional<std::string> cards;         ///< kCardsAnnotation
   std::optional<std::string> resizes = {};  ///< kResizesAnnotation
   std::string cordon;                       ///< kCordonAnnotation; empty = not there
+  std::string drain = {};                   ///< kDrainAnnotation; empty = not there
   std::optional<std::string> gpu_label;
   std::optional<std::string> model_label;
   std::string pool = {};                           ///< kPoolLabel; empty = not there

@@ -51,6 +51,30 @@ TEST_F(CordonTest, WritesTheCardAndWhy) {
   EXPECT_EQ(annotation(), "GPU-a1=its fan is loud,GPU-a0");
 }
 
+TEST_F(CordonTest, DrainsACardThatItCordons) {
+  const auto drained = [&] {
+    const std::string text = rig_.ask(testing::get_request("/api/v1/nodes/a")).body;
+    return node::decode_own_node(text)->drain;
+  };
+  EXPECT_EQ(done(drain_card(rig_.api, "GPU-a1", "its fan is loud", " --context=c")),
+            "card GPU-a1 (A100) of node a cordoned and drained: it takes no new pods, and the "
+            "extender evicts its pods one after the other, within their disruption budgets, while "
+            "other cards have room for them. A pod that stays has an event CardBroken that says "
+            "why. Undo: kubectl tangram uncordon-card --context=c GPU-a1");
+  EXPECT_EQ(annotation(), "GPU-a1=its fan is loud");
+  EXPECT_EQ(drained(), "GPU-a1");
+  EXPECT_EQ(done(drain_card(rig_.api, "GPU-a1", "", "")),
+            "card GPU-a1 (A100) of node a is being drained already");
+  EXPECT_EQ(patches(), 1U);
+  ASSERT_TRUE(cordon_card(rig_.api, "GPU-a0", "", ""));
+  ASSERT_TRUE(drain_card(rig_.api, "GPU-a0", "", ""));
+  EXPECT_EQ(annotation(), "GPU-a1=its fan is loud,GPU-a0");
+  EXPECT_EQ(drained(), "GPU-a1,GPU-a0");
+  ASSERT_TRUE(uncordon_card(rig_.api, "GPU-a1", ""));
+  EXPECT_EQ(annotation(), "GPU-a0");
+  EXPECT_EQ(drained(), "GPU-a0");
+}
+
 TEST_F(CordonTest, TouchesNothingElse) {
   const std::string before = rig_.ask(testing::get_request("/api/v1/nodes/a")).body;
   ASSERT_TRUE(cordon_card(rig_.api, "GPU-a0", "", ""));

@@ -42,9 +42,7 @@ TEST(ExplainTest, SaysWithTheNumbersWhyAPodWaits) {
       "\n"
       "b: node has fewer GPU cards than the pod asks for\n"
       "\n"
-      "note: kube-scheduler also looks at CPU, memory, taints, affinity and volumes; and it "
-      "evicts pods for a higher priority only where slots or aggregates are short, not for "
-      "room on one card\n");
+      "note: kube-scheduler also looks at CPU, memory, taints, affinity and volumes\n");
 }
 
 TEST(ExplainTest, ShowsWhatItWouldGetWhereItFits) {
@@ -60,9 +58,18 @@ TEST(ExplainTest, ShowsWhatItWouldGetWhereItFits) {
       "a: fits, would get GPU-a0\n"
       "b: fits, would get GPU-b0\n"
       "\n"
-      "note: kube-scheduler also looks at CPU, memory, taints, affinity and volumes; and it "
-      "evicts pods for a higher priority only where slots or aggregates are short, not for "
-      "room on one card\n");
+      "note: kube-scheduler also looks at CPU, memory, taints, affinity and volumes\n");
+}
+
+TEST(ExplainTest, NamesThePodsThatWouldBeEvicted) {
+  const auto view = read_explain_view(R"({"namespace":"ml","name":"p","state":"pending",
+    "summary":"fits none of 1 nodes","preemption":{"node":"a","victims":[
+      {"namespace":"ml","name":"x","priority":-5},{"namespace":"web","name":"y","priority":10}]}})");
+  ASSERT_TRUE(view);
+  EXPECT_NE(
+      draw_explain({}, *view, false)
+          .find("\npreemption on node a would evict ml/x (priority -5), web/y (priority 10)\n"),
+      std::string::npos);
 }
 
 TEST(ExplainTest, SaysWhatEachCardLacks) {

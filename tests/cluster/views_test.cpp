@@ -187,6 +187,30 @@ TEST_F(ViewsTest, ExplainsOnlyTheNodesThatFitBest) {
   }
 }
 
+TEST_F(ViewsTest, NamesThePodsThatWouldBeEvicted) {
+  for (const char* name : {"left-a", "right-a"}) bound(name, "0.6", "a");
+  bound("left-b", "0.6", "b");
+  testing::PodText urgent;
+  urgent.name = "urgent";
+  urgent.annotations = {{"tangram.dev/gpu-fraction", "0.8"}};
+  urgent.priority = 100;
+  rig_.add_pod(urgent);
+  rig_.show("urgent");
+  wait("p", {{"tangram.dev/gpu-fraction", "0.8"}});
+  const auto explained = [&](const char* pod, const BudgetList* budgets) {
+    return Json(*explain_json("ml", pod, *rig_.ledger.snapshot(), rig_.table, rig_.policies,
+                              std::nullopt, budgets));
+  };
+  const BudgetList none;
+  const Json view = explained("urgent", &none);
+  EXPECT_EQ(view.text("/preemption/node"), "a");
+  ASSERT_EQ(view.size("/preemption/victims"), 1U);
+  EXPECT_EQ(view.text("/preemption/victims/0/name"), "left-a");
+  EXPECT_EQ(view.number("/preemption/victims/0/priority"), 0);
+  EXPECT_FALSE(explained("urgent", nullptr).has("/preemption"));
+  EXPECT_FALSE(explained("p", &none).has("/preemption")) << "of the same priority";
+}
+
 TEST_F(ViewsTest, ExplainsWhatItWouldDoAsBindThenDoesIt) {
   bound("some", "0.5", "a");
   const std::string uid =

@@ -1,5 +1,5 @@
-// What deploy/scheduler/policy.yaml lets the extender's token write: one label of its own pod, and
-// the grant of a pod that it binds or resizes.
+// What deploy/scheduler/policy.yaml lets the extender's token write: one label of its own pod, the
+// grant of a pod that it binds or resizes, and the nomination of a pod that waits.
 
 #include "tests/e2e/fixture.hpp"
 #include "tests/e2e/kubectl.hpp"
@@ -73,7 +73,7 @@ TEST_F(ExtenderPolicyTest, ItsRoleAndNothingElse) {
                  "annotations only of a bound pod with a grant or a slot");
   expect_refused("own", R"({"metadata":{"finalizers":["example.com/x"]}})",
                  "only labels and annotations in a pod's metadata");
-  expect_refused("own", kOtherImage, "may not change a pod's spec or status");
+  expect_refused("own", kOtherImage, "may not change a pod's spec");
 }
 
 TEST_F(ExtenderPolicyTest, OneAnnotationOfTheObjectThatWakesPods) {
@@ -178,15 +178,55 @@ TEST_F(ExtenderPolicyTest, OnlyTheGrantOfABoundPodThatHasOne) {
        "labels only of its own pod"},
       {"granted", R"({"metadata":{"finalizers":["example.com/x"]}})",
        "only labels and annotations in a pod's metadata"},
-      {"granted", kOtherImage, "may not change a pod's spec or status"},
+      {"granted", kOtherImage, "may not change a pod's spec"},
       {"granted",
        R"({"metadata":{"annotations":{"tangram.dev/gpu-grant":"x"}},)"
        R"("spec":{"activeDeadlineSeconds":1}})",
-       "may not change a pod's spec or status"}};
+       "may not change a pod's spec"}};
   for (const auto& row : rows) expect_refused(row.pod, row.patch, row.why, "default");
   EXPECT_EQ(cluster_.get(pods + "/granted"), before);
   for (const char* name : {"granted", "bound", "waiting", "own", "damaged"})
     cluster_.remove(pods + "/" + name);
+}
+
+TEST_F(ExtenderPolicyTest, OnlyTheNominationOfAPodWithoutANode) {
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  make("waiting", pods);
+  make("bound", pods, "", R"("nodeName":"nowhere",)");
+  const auto extender = open_api(environment().extender_kubeconfig);
+  const auto write = [&](const std::string& pod, const std::string& merge) {
+    kube::Request request;
+    request.method = kube::Method::kPatch;
+    request.path = pods + "/" + pod + "/status";
+    request.content_type = "application/merge-patch+json";
+    request.body = merge;
+    return extender->call(request).value();
+  };
+  for (const char* node : {R"("a")", R"("b")", "null"}) {
+    const auto answer =
+        write("waiting", R"({"status":{"nominatedNodeName":)" + std::string(node) + "}}");
+    EXPECT_EQ(answer.status, 200) << answer.body;
+  }
+  const struct {
+    const char* pod;
+    const char* merge;
+    const char* why;
+  } rows[] = {{"bound", R"({"status":{"nominatedNodeName":"a"}})", "only nominatedNodeName"},
+              {"waiting", R"({"status":{"phase":"Failed"}})", "only nominatedNodeName"},
+              {"waiting", R"({"status":{"nominatedNodeName":"a","message":"x"}})",
+               "only nominatedNodeName"},
+              {"waiting", R"({"status":{"conditions":[{"type":"Ready","status":"True"}]}})",
+               "only nominatedNodeName"},
+              {"waiting", R"({"metadata":{"labels":{"x":"y"}},"status":{"nominatedNodeName":"a"}})",
+               "labels only of its own pod"},
+              {"waiting", R"({"metadata":{"annotations":{"tangram.dev/gpu-grant":"x"}}})",
+               "annotations only of a bound pod"}};
+  for (const auto& row : rows) {
+    const auto answer = write(row.pod, row.merge);
+    EXPECT_GE(answer.status, 400) << row.merge;
+    EXPECT_THAT(answer.body, HasSubstr(row.why)) << row.merge;
+  }
+  for (const char* name : {"waiting", "bound"}) cluster_.remove(pods + "/" + name);
 }
 
 TEST_F(ExtenderPolicyTest, NoPodButItsOwn) {

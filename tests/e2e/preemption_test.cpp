@@ -121,11 +121,63 @@ TEST_F(PreemptionTest, KillsNobodyForAPodThatNeverPreempts) {
   EXPECT_THAT(alive(), ::testing::UnorderedElementsAre("running"));
 }
 
-TEST_F(PreemptionTest, KillsNobodyWhereRoomIsFreeButInPieces) {
+// ---- Room that is free, but in pieces: kube-scheduler names no victims.
+
+TEST_F(PreemptionTest, MakesRoomOnOneCard) {
   start({node_with_aggregates("node", 2)});
+  bind(pod("a", "0.6", "middle", 600));
+  bind(pod("b", "0.6", "low", 600));
+  const auto begin = TimePoint::clock::now();
+  // 800 of 2000 milli are free, but 400 on each card.
+  cluster_.add_pods({pod("urgent", "0.8", "high", 800)});
+  const auto bound = watcher_.wait_pod_bound("urgent", 30s);
+  ASSERT_TRUE(bound);
+  EXPECT_THAT(alive(), ::testing::UnorderedElementsAre("a", "urgent"));
+  EXPECT_EQ(extender_.metric("tangram_card_preemption_victims_total"), 1);
+  EXPECT_THAT(cluster_.get(Cluster::events_path("urgent")),
+              ::testing::HasSubstr("evicting 1 pod of lower priority on node node"));
+  EXPECT_THAT(cluster_.get(Cluster::events_path("b")), ::testing::HasSubstr("Preempted"));
+  Figures("card_preemption").add("bound_after_s", seconds_between(begin, bound->bound));
+  expect_books_right(extender_);
+}
+
+TEST_F(PreemptionTest, KeepsTheRoomOfOneCardForThePodThatGetsIt) {
+  start({node_with_aggregates("node", 2)});
+  kubelet_.reset();  // victims end when the test ends them
   bind(pod("a", "0.6", "low", 600));
   bind(pod("b", "0.6", "low", 600));
-  // 800 of 2000 milli are free, but 400 on each card.
+  cluster_.add_pods({pod("urgent", "0.8", "high", 800)});
+  const auto is_nominated = [](const SeenPods& pods) {
+    return std::ranges::any_of(pods,
+                               [](const auto& entry) { return entry.second.nominated == "node"; });
+  };
+  ASSERT_TRUE(watcher_.wait(is_nominated, 30s));
+  const auto leaving = [&]() -> std::string {
+    for (const auto& [uid, seen] : watcher_.pods()) {
+      if (seen.deleting) return seen.name;
+    }
+    return "";
+  };
+  ASSERT_TRUE(watcher_.wait([&](const SeenPods&) { return !leaving().empty(); }, 30s));
+  const std::string victim = leaving();
+  cluster_.add_pods({pod("thief", "0.6", "middle", 600)});
+  EXPECT_FALSE(watcher_.wait_pod_bound("thief", 2s));
+  cluster_.delete_pod(victim);
+  ASSERT_TRUE(watcher_.wait_pod_bound("urgent", 30s));
+  EXPECT_FALSE(watcher_.wait_pod_bound("thief", 2s));
+  EXPECT_EQ(extender_.metric("tangram_card_preemption_victims_total"), 1);
+  expect_books_right_soon(extender_);
+}
+
+TEST_F(PreemptionTest, KillsNobodyOnOneCardWhoseBudgetIsSpent) {
+  start({node_with_aggregates("node", 2)});
+  for (const char* name : {"a", "b"}) {
+    bind(pod(name, "0.6", "low", 600));
+    cluster_.create(kBudgets, std::string(R"({"apiVersion":"policy/v1","kind":)") +
+                                  R"("PodDisruptionBudget","metadata":{"name":")" + name +
+                                  R"("},"spec":{"minAvailable":1,"selector":{"matchLabels":)" +
+                                  R"({"app":")" + name + R"("}}}})");
+  }
   cluster_.add_pods({pod("urgent", "0.8", "high", 800)});
   EXPECT_FALSE(watcher_.wait_pod_bound("urgent", 8s));
   EXPECT_THAT(alive(), ::testing::UnorderedElementsAre("a", "b"));
@@ -134,6 +186,15 @@ TEST_F(PreemptionTest, KillsNobodyWhereRoomIsFreeButInPieces) {
   EXPECT_THAT(cluster_.get(Cluster::events_path("urgent")),
               ::testing::HasSubstr("no GPU card has enough free memory and compute"));
   expect_books_right(extender_);
+}
+
+TEST_F(PreemptionTest, KillsNobodyOnOneCardForAPodThatNeverPreempts) {
+  start({node_with_aggregates("node", 2)});
+  bind(pod("a", "0.6", "low", 600));
+  bind(pod("b", "0.6", "low", 600));
+  cluster_.add_pods({pod("polite", "0.8", "high-but-polite", 800)});
+  EXPECT_FALSE(watcher_.wait_pod_bound("polite", 5s));
+  EXPECT_THAT(alive(), ::testing::UnorderedElementsAre("a", "b"));
 }
 
 /// By the version of kube-scheduler.

@@ -30,6 +30,7 @@ const std::map<std::string, std::string> kBreaks = {
     {"pods watch", "hears of changes"},
     {"pods/binding create", "binds"},
     {"pods/eviction create", "evicts pods that cannot start"},
+    {"pods/status patch", "makes room for an urgent pod"},
     {"poddisruptionbudgets list", "reads budgets"},
     {"poddisruptionbudgets watch", "reads budgets"},
     {"events create", "writes events"},
@@ -139,7 +140,32 @@ class RightsTest : public E2eTest {
     if (!eventually([&] { return evictions("evicted") + evictions("failed") > 0; })) {
       return "finds pods that cannot start";
     }
-    return evictions("evicted") > 0 ? "" : "evicts pods that cannot start";
+    if (evictions("evicted") == 0) return "evicts pods that cannot start";
+    return makes_room(watcher, extender) ? "" : "makes room for an urgent pod";
+  }
+
+  /// For a pod that lacks room on one card of a node where more is free in sum.
+  bool makes_room(PodWatcher& watcher, ExtenderProcess& extender) {
+    NodeSpec pair = node_with_cards("pair", 2);
+    pair.labels = {{"pair", "yes"}};
+    cluster_.add_nodes({pair});
+    const auto on_pair = [](const char* name, const char* fraction) {
+      PodSpec pod = fraction_pod(name, fraction);
+      pod.node_selector = {{"pair", "yes"}};
+      return pod;
+    };
+    cluster_.add_pods({on_pair("left", "0.6"), on_pair("right", "0.6")});
+    for (const char* name : {"left", "right"}) {
+      if (!watcher.wait_pod_bound(name, kPatience)) return false;
+    }
+    cluster_.ensure("/apis/scheduling.k8s.io/v1/priorityclasses",
+                    R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass",)"
+                    R"("metadata":{"name":"rights"},"value":1000})");
+    PodSpec urgent = on_pair("urgent", "0.8");
+    urgent.priority_class = "rights";
+    cluster_.add_pods({urgent});
+    return eventually(
+        [&] { return extender.metric("tangram_card_preemptions_total", "evicted") > 0; });
   }
 
   /// Its pod is bound without Tangram, so it has no grant.

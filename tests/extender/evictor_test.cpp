@@ -32,21 +32,18 @@ class EvictorTest : public ::testing::Test {
                                         }});
   }
   /// A pod that the API server has.
-  cluster::StuckPod pod(const std::string& name,
-                        kube::Controller controller = {"ReplicaSet", "train-7"}) {
+  EvictionCase pod(const std::string& name,
+                   kube::Controller controller = {"ReplicaSet", "train-7"}) {
     const auto made =
         server_.call(testing::write_request(kube::Method::kPost, "/api/v1/namespaces/ml/pods",
                                             testing::pod_json({.name = name, .node = "n"})));
     EXPECT_EQ(made->status, 201) << made->body;
-    return {.pod = {.pod = {json_at(made->body, "metadata.uid"), "ml", name},
-                    .node = "n",
-                    .controller = std::move(controller),
-                    .issued_at = "",
-                    .refusal = ""},
-            .why = "it was bound without a grant"};
+    return {.pod = {json_at(made->body, "metadata.uid"), "ml", name},
+            .controller = std::move(controller),
+            .why = "the pod cannot start: it was bound without a grant"};
   }
   /// Looks once a second, as the service does.
-  void look_for(std::chrono::seconds time, const std::vector<cluster::StuckPod>& stuck) {
+  void look_for(std::chrono::seconds time, const std::vector<EvictionCase>& stuck) {
     for (auto second = 0s; second < time; second += 1s) {
       evictor_->look(stuck);
       note_results();
@@ -82,7 +79,7 @@ class EvictorTest : public ::testing::Test {
 
 TEST_F(EvictorTest, EvictsAPodThatStaysStuckAndSaysSoBefore) {
   make();
-  const cluster::StuckPod stuck = pod("train-7-x");
+  const EvictionCase stuck = pod("train-7-x");
   look_for(60s, {stuck});
   EXPECT_EQ(evictions(), 0U);
   look_for(1s, {stuck});
@@ -96,7 +93,7 @@ TEST_F(EvictorTest, EvictsAPodThatStaysStuckAndSaysSoBefore) {
 
 TEST_F(EvictorTest, PodThatWasNotStuckForAMomentBeginsAnew) {
   make();
-  const cluster::StuckPod stuck = pod("a");
+  const EvictionCase stuck = pod("a");
   look_for(50s, {stuck});
   look_for(1s, {});
   look_for(59s, {stuck});
@@ -107,7 +104,7 @@ TEST_F(EvictorTest, PodThatWasNotStuckForAMomentBeginsAnew) {
 TEST_F(EvictorTest, ActsOnlyWhileItLeadsAndKnowsTheAgeThen) {
   make();
   leads_ = false;
-  const cluster::StuckPod stuck = pod("a");
+  const EvictionCase stuck = pod("a");
   look_for(120s, {stuck});
   EXPECT_EQ(evictions(), 0U);
   EXPECT_TRUE(told_.empty());
@@ -118,8 +115,8 @@ TEST_F(EvictorTest, ActsOnlyWhileItLeadsAndKnowsTheAgeThen) {
 
 TEST_F(EvictorTest, NeverTheNextPodThatHasTheName) {
   make();
-  cluster::StuckPod stuck = pod("a");
-  stuck.pod.pod.uid = "of-an-earlier-pod";
+  EvictionCase stuck = pod("a");
+  stuck.pod.uid = "of-an-earlier-pod";
   look_for(61s, {stuck});
   EXPECT_EQ(results_, Lines{"gone"});
   EXPECT_FALSE(deleting("a"));
@@ -127,16 +124,16 @@ TEST_F(EvictorTest, NeverTheNextPodThatHasTheName) {
 
 TEST_F(EvictorTest, SpreadsEvictionsEvenlyTheLongestStuckFirst) {
   make({.per_minute = 10});
-  const cluster::StuckPod late = pod("a");
-  const cluster::StuckPod early = pod("b");
-  const cluster::StuckPod middle = pod("c");
+  const EvictionCase late = pod("a");
+  const EvictionCase early = pod("b");
+  const EvictionCase middle = pod("c");
   look_for(1s, {early});
   look_for(1s, {early, middle});
   // Pods that are being deleted are not stuck any more.
   const auto still_stuck = [&] {
-    std::vector<cluster::StuckPod> stuck;
-    for (const cluster::StuckPod& one : {late, early, middle}) {
-      if (!deleting(one.pod.pod.name)) stuck.push_back(one);
+    std::vector<EvictionCase> stuck;
+    for (const EvictionCase& one : {late, early, middle}) {
+      if (!deleting(one.pod.name)) stuck.push_back(one);
     }
     return stuck;
   };
@@ -152,7 +149,7 @@ TEST_F(EvictorTest, SpreadsEvictionsEvenlyTheLongestStuckFirst) {
 
 TEST_F(EvictorTest, NamespacesTakeTurns) {
   make({.per_minute = 60});
-  std::vector<cluster::StuckPod> stuck;
+  std::vector<EvictionCase> stuck;
   for (int i = 0; i < 20; ++i) stuck.push_back(pod("many-" + std::to_string(i)));
   look_for(1s, stuck);
   const auto evicted = [&](const std::string& ns) {
@@ -163,7 +160,7 @@ TEST_F(EvictorTest, NamespacesTakeTurns) {
     return count;
   };
   for (const char* name : {"of-another-1", "of-another-2"}) stuck.push_back(pod(name));
-  for (std::size_t i = 20; i < stuck.size(); ++i) stuck[i].pod.pod.ns = "other";
+  for (std::size_t i = 20; i < stuck.size(); ++i) stuck[i].pod.ns = "other";
   look_for(62s, stuck);
   EXPECT_EQ(evicted("ml"), 2U);
   EXPECT_EQ(evicted("other"), 1U) << "although all of the first have waited longer";
@@ -174,7 +171,7 @@ TEST_F(EvictorTest, NamespacesTakeTurns) {
 
 TEST_F(EvictorTest, BacksOffWhileABudgetRefuses) {
   make();
-  const cluster::StuckPod stuck = pod("a");
+  const EvictionCase stuck = pod("a");
   api_.plan().add({.match = kAnyEviction,
                    .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 429},
                    .times = 3});
@@ -195,7 +192,7 @@ TEST_F(EvictorTest, BacksOffWhileABudgetRefuses) {
 
 TEST_F(EvictorTest, WaitsForAsLongAsTheServerSays) {
   make();
-  const cluster::StuckPod stuck = pod("a");
+  const EvictionCase stuck = pod("a");
   api_.will(kAnyEviction,
             {.kind = testing::Fault::Kind::kAnswer, .status = 429, .retry_after = 100s});
   look_for(161s - 1s, {stuck});
@@ -206,7 +203,7 @@ TEST_F(EvictorTest, WaitsForAsLongAsTheServerSays) {
 
 TEST_F(EvictorTest, TriesAgainAfterALostAnswer) {
   make();
-  const cluster::StuckPod stuck = pod("a");
+  const EvictionCase stuck = pod("a");
   api_.will(kAnyEviction, testing::Fault::Kind::kLoseBefore);
   look_for(71s, {stuck});
   EXPECT_EQ(results_, (Lines{"failed", "evicted"}));

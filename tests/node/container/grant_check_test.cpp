@@ -114,10 +114,15 @@ TEST_F(GrantCheckTest, TheCardMustBeHereAndLargeEnough) {
   EXPECT_TRUE(says(verdict(), "!card GPU-1 has become smaller"));
 }
 
-TEST_F(GrantCheckTest, ASickCardTakesNoNewContainerButKeepsOldOnes) {
+TEST_F(GrantCheckTest, ContainersWaitForAnUnhealthyCardIfTheyHaveRunThere) {
   cards[0].healthy = false;
   cards[0].unavailable_reason = "it reported an error";
   EXPECT_TRUE(says(verdict(), "!card GPU-1 is unhealthy: it reported an error"));
+  EXPECT_TRUE(says(verdict(true),
+                   "card GPU-1 is unhealthy: it reported an error; the container "
+                   "starts again once the card is healthy"))
+      << verdict(true);
+  cards[0].healthy = true;
   EXPECT_EQ(verdict(true), "");
 }
 

@@ -1,0 +1,180 @@
+// Pods on broken cards: who is evicted, and when.
+
+#include "extender/broken_card_pods.hpp"
+
+#include "tests/extender/rig.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+namespace tangram::extender {
+namespace {
+
+using namespace std::chrono_literals;
+using Lines = std::vector<std::string>;
+
+/// Node a with two cards and node b with one. Pods of a ReplicaSet have halves of card a-0.
+class BrokenCardPodsTest : public ::testing::Test {
+ protected:
+  BrokenCardPodsTest() {
+    rig_.add_node("a", 2);
+    rig_.add_node("b", 1);
+    rig_.sync();
+    evictor_.emplace(
+        EvictorSettings{.after = 300s, .per_minute = 20},
+        Evictor::Parts{
+            .api = rig_.api,
+            .clock = rig_.clock,
+            .may_write = [this](auto) { return leads_; },
+            .report = [this](const cluster::PodName& pod,
+                             const std::string& why) { reports_.push_back(pod.name + ": " + why); },
+            .obstacle =
+                [this](const EvictionCase& one) {
+                  return pods_.obstacle(one, *rig_.ledger.snapshot());
+                },
+            .evicted = [this](const EvictionCase& one) { pods_.evicted(one); }});
+  }
+  void bound(const std::string& name, const std::string& fraction, const std::string& node,
+             const std::string& owner = "ReplicaSet") {
+    std::string text =
+        testing::pod_json({.name = name, .annotations = {{"tangram.dev/gpu-fraction", fraction}}});
+    if (!owner.empty()) {
+      const std::string at = R"("metadata":{)";
+      text.insert(text.find(at) + at.size(),
+                  R"("ownerReferences":[{"apiVersion":"apps/v1","controller":true,"kind":")" +
+                      owner + R"(","name":"work","uid":"w"}],)");
+    }
+    const auto made =
+        rig_.ask(testing::write_request(kube::Method::kPost, "/api/v1/namespaces/ml/pods", text));
+    rig_.show(name);
+    EXPECT_EQ(rig_.bind(name, testing::json_at(made.body, "metadata.uid"), node).outcome,
+              BindOutcome::kBound);
+    rig_.show(name);
+  }
+  void annotate_node(const std::string& node, const std::string& annotation,
+                     const std::string& value) {
+    std::string text;
+    json::Writer out(text);
+    out.begin_object().key("metadata").begin_object().key("annotations").begin_object();
+    out.member(annotation, value).end_object().end_object().end_object();
+    rig_.ask(testing::write_request(kube::Method::kPatch, "/api/v1/nodes/" + node, text));
+    rig_.sync();
+  }
+  void break_card(bool healthy = false) {
+    std::vector<model::Card> cards{testing::card("a-0"), testing::card("a-1")};
+    cards[0].healthy = healthy;
+    if (!healthy) cards[0].unavailable_reason = "XID 79";
+    annotate_node("a", "tangram.dev/cards", model::encode_cards(cards));
+  }
+  void look_for(std::chrono::seconds time) {
+    for (auto passed = 0s; passed < time; passed += 1s) {
+      evictor_->look(pods_.look(*rig_.ledger.snapshot(), leads_));
+      for (const std::string& name : leaving()) rig_.show(name);
+      rig_.clock.advance(1s);
+    }
+  }
+  Lines leaving() {
+    Lines names;
+    for (const std::string& text : rig_.list("/api/v1/pods")) {
+      if (testing::json_at(text, "metadata.deletionTimestamp") != "<none>") {
+        names.push_back(testing::json_at(text, "metadata.name"));
+      }
+    }
+    return names;
+  }
+
+  Rig rig_;
+  bool leads_ = true;
+  Lines reports_;
+  BrokenCardPods pods_{
+      {.api = rig_.api, .clock = rig_.clock, .policies = rig_.policies, .api_timeout = 4s}};
+  std::optional<Evictor> evictor_;
+};
+
+TEST_F(BrokenCardPodsTest, AreEvictedOneAfterTheOther) {
+  bound("p", "0.5", "a");
+  bound("q", "0.5", "a");
+  break_card();
+  look_for(300s);
+  EXPECT_EQ(leaving(), Lines{});
+  look_for(2s);
+  EXPECT_EQ(leaving().size(), 1U);
+  look_for(4s);
+  EXPECT_EQ(leaving(), (Lines{"p", "q"}));
+  ASSERT_EQ(reports_.size(), 2U);
+  EXPECT_EQ(reports_.front(),
+            "p: its card a-0 is unhealthy: XID 79; it is evicted, so that ReplicaSet work makes "
+            "another one, which is placed anew");
+}
+
+TEST_F(BrokenCardPodsTest, StayIfTheCardRecovers) {
+  bound("p", "0.5", "a");
+  break_card();
+  look_for(299s);
+  break_card(true);
+  look_for(10s);
+  break_card();
+  look_for(299s);
+  EXPECT_EQ(leaving(), Lines{});
+}
+
+TEST_F(BrokenCardPodsTest, StayWhileNothingElseHasRoom) {
+  bound("p", "1", "a");
+  bound("other", "1", "a");
+  bound("full", "1", "b");
+  break_card();
+  look_for(310s);
+  EXPECT_EQ(leaving(), Lines{});
+  EXPECT_EQ(reports_, Lines{"p: its card a-0 is unhealthy: XID 79; it stays for now, because no "
+                            "other card has room for the pod that would replace it"});
+  rig_.end_pod("full");
+  look_for(30s);
+  EXPECT_EQ(leaving(), Lines{"p"});
+}
+
+TEST_F(BrokenCardPodsTest, LeaveNoMoreAtATimeThanFindPlaces) {
+  bound("p", "1", "a");
+  bound("other", "1", "a");
+  bound("q", "0.5", "b");
+  std::vector<model::Card> cards{testing::card("a-0"), testing::card("a-1")};
+  for (model::Card& card : cards) card.healthy = false;
+  annotate_node("a", "tangram.dev/cards", model::encode_cards(cards));
+  rig_.end_pod("q");
+  look_for(300s + BrokenCardPods::kUntilPlaced);
+  EXPECT_EQ(leaving().size(), 1U) << "b has room for one of them";
+}
+
+TEST_F(BrokenCardPodsTest, AreOnlyReportedWhereNothingReplacesThem) {
+  bound("bare", "0.5", "a", "");
+  bound("daemon", "0.5", "a", "DaemonSet");
+  break_card();
+  look_for(310s);
+  EXPECT_EQ(leaving(), Lines{});
+  EXPECT_EQ(reports_, (Lines{"bare: its card a-0 is unhealthy: XID 79; no controller replaces it: "
+                             "delete the pod and create it again",
+                             "daemon: its card a-0 is unhealthy: XID 79; delete the pod, so that "
+                             "DaemonSet work makes another one"}));
+}
+
+TEST_F(BrokenCardPodsTest, LeaveADrainedCardAtOnce) {
+  bound("p", "0.5", "a");
+  annotate_node("a", "tangram.dev/drain", "a-0");
+  look_for(1s);
+  EXPECT_EQ(leaving(), Lines{"p"});
+}
+
+TEST_F(BrokenCardPodsTest, AreNotReadByAReplicaThatDoesNotLeadButItKnowsSinceWhen) {
+  bound("p", "0.5", "a");
+  break_card();
+  leads_ = false;
+  const std::size_t before = rig_.api.calls().size();
+  look_for(400s);
+  EXPECT_EQ(rig_.api.calls().size(), before);
+  leads_ = true;
+  look_for(1s);
+  EXPECT_EQ(leaving(), Lines{"p"});
+}
+
+}  // namespace
+}  // namespace tangram::extender

@@ -183,10 +183,14 @@ void write_head(Writer& out, const kube::Pod& pod, bool tried) {
 
 /// Who would be evicted for a pod that fits no node.
 void write_preemption(Writer& out, const kube::Pod& pod, const PodPlan& plan,
-                      const std::vector<NodeState>& nodes, const BudgetList& budgets) {
+                      const model::ClusterSnapshot& cluster, const BudgetList& budgets) {
   std::vector<const NodeState*> short_of_cards;
-  for (const NodeState& node : nodes) {
-    if (node.present && fits_in_tree(plan.demand, node)) short_of_cards.push_back(&node);
+  std::optional<NodeState> without_pod;  // it has a hold on one node at most
+  for (const NodeState* node : cluster.sorted_nodes()) {
+    if (node->find_allocation(pod.uid) != nullptr) {
+      node = &without_pod.emplace(model::without_pods(*node, {pod.uid}));
+    }
+    if (node->present && fits_in_tree(plan.demand, *node)) short_of_cards.push_back(node);
   }
   const model::Ledger::Uids nobody;
   model::SearchBudget searches(kExplainSteps);
@@ -268,11 +272,9 @@ std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
   ExplainSummary summary(kept_from_scheduling(pod, tried, findings), plan.demand.gpu);
   ExplainedNodes nodes(most_nodes);
   model::SearchBudget budget(kExplainSteps);
-  std::vector<NodeState> without_pod;
   bool fits_some = false;
   for (const NodeState* as_is : cluster.sorted_nodes()) {
-    const NodeState& node =
-        without_pod.emplace_back(model::without_pods(*as_is, {pod.uid}));  // without its own hold
+    const NodeState node = model::without_pods(*as_is, {pod.uid});  // without its own hold
     const NodeFit fit = fit_on(node, plan.demand, *plan.policy, budget);
     summary.add(fit);
     fits_some = fits_some || fit.choice.has_value();
@@ -281,7 +283,7 @@ std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
   nodes.write(out.key("nodes"));
   summary.write(out);
   if (budgets != nullptr && !fits_some && !pod.never_preempts) {
-    write_preemption(out, pod, plan, without_pod, *budgets);
+    write_preemption(out, pod, plan, cluster, *budgets);
   }
   out.member("note", "kube-scheduler also looks at CPU, memory, taints, affinity and volumes");
   out.end_object();

@@ -24,8 +24,7 @@ Result<void> check_reason(const std::string& reason) {
 }
 
 bool is_draining(const FoundCard& found, const std::string& uuid) {
-  const std::vector<std::string> ids = split(found.node.drain, ',');
-  return std::ranges::find(ids, uuid) != ids.end();
+  return node::parse_card_names(found.node.drain).ids.contains(uuid);
 }
 
 /// The annotation without the card, if it names it.
@@ -58,6 +57,10 @@ Result<CordonStep> uncordon_step(const FoundCard& found, const std::string& flag
   if (found.card.cordoned) {
     return fail(Errc::kConflict,
                 name + " is not cordoned by an operator: " + found.card.unavailable_reason);
+  }
+  if (auto left = drain_without(found)) {
+    return CordonStep{name + " is not cordoned, and not drained any more", std::nullopt,
+                      std::move(left)};
   }
   return CordonStep{name + " is not cordoned"};
 }

@@ -22,7 +22,9 @@ std::map<std::string_view, Fault> faults_of(const model::NodeInventory& node) {
     return std::ranges::find(node.draining, id) != node.draining.end();
   };
   for (const model::Card& card : node.cards) {
-    const bool draining = is_named(card.id) || (!card.parent.empty() && is_named(card.parent));
+    // Until the node's agent has cordoned it, it would take the next pods.
+    const bool draining =
+        card.cordoned && (is_named(card.id) || (!card.parent.empty() && is_named(card.parent)));
     if (!card.healthy) {
       faults[card.id] = {"its card " + card.id + " is unhealthy: " + card.unavailable_reason,
                          draining};

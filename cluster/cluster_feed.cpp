@@ -7,6 +7,7 @@
 #include "model/card_names.hpp"
 #include "model/cards.hpp"
 
+#include <boost/algorithm/string/trim.hpp>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -15,11 +16,13 @@ namespace tangram::cluster {
 
 namespace {
 
-/// Texts that are no ids of cards mean none.
+/// Ids of cards, as in the annotation tangram.dev/cordon: blanks around them, and reasons behind
+/// them, mean nothing. Other texts name no card.
 std::vector<std::string> draining_cards(const kube::Node& node) {
   const auto annotation = node.annotations.find(model::key_of(model::kDrainAnnotation));
   if (annotation == node.annotations.end()) return {};
   std::vector<std::string> ids = split(annotation->second, ',');
+  for (std::string& id : ids) id = boost::trim_copy(id.substr(0, id.find('=')));
   std::erase_if(ids, [](const std::string& id) { return !model::is_card_id(id); });
   return ids;
 }

@@ -194,14 +194,14 @@ void write_preemption(Writer& out, const kube::Pod& pod, const PodPlan& plan,
   }
   const model::Ledger::Uids nobody;
   model::SearchBudget searches(kExplainSteps);
-  model::SearchBudget refinements(kRefinements);
+  model::SearchBudget tries(kVictimTries);
   const auto preemption = cheapest_preemption({.demand = plan.demand,
                                                .policy = *plan.policy,
                                                .priority = pod.priority,
                                                .spared = nobody,
                                                .budgets = budgets,
                                                .searches = searches,
-                                               .refinements = refinements},
+                                               .tries = tries},
                                               std::move(short_of_cards));
   if (!preemption) return;
   out.key("preemption").begin_object().member("node", preemption->node);

@@ -39,8 +39,8 @@ std::int64_t size_of(const Allocation& allocation) {
 }
 
 bool more_important(const AllocationPtr& a, const AllocationPtr& b) {
-  return std::tuple(-a->priority, size_of(*a), std::string_view(a->pod_uid)) <
-         std::tuple(-b->priority, size_of(*b), std::string_view(b->pod_uid));
+  return std::tuple(-std::int64_t{a->priority}, size_of(*a), std::string_view(a->pod_uid)) <
+         std::tuple(-std::int64_t{b->priority}, size_of(*b), std::string_view(b->pod_uid));
 }
 
 NodeState without(const NodeState& node, const Pods& pods) {
@@ -89,13 +89,13 @@ using HasRoom = std::function<bool(const NodeState&)>;
 class Search {
  public:
   /// @param candidates   pods of the node
-  /// @param refinements  as Preemptor::refinements
+  /// @param tries       as Preemptor::tries
   Search(const NodeState& node, Pods candidates, const Allowed& allowed, HasRoom has_room,
-         model::SearchBudget& refinements)
+         model::SearchBudget& tries)
       : candidates_(std::move(candidates)),
         allowed_(allowed),
         has_room_(std::move(has_room)),
-        refinements_(refinements),
+        tries_(tries),
         emptied_(without(node, candidates_)) {
     std::ranges::sort(candidates_, more_important);
     note_alike();
@@ -125,6 +125,7 @@ class Search {
                           [&](const auto& pod) { return breakers.contains(pod.get()); });
     NodeState state = emptied_;
     std::set<const Allocation*> leaving;
+    tries_.spend(static_cast<std::int64_t>(order.size()));
     for (const AllocationPtr& pod : order) {
       NodeState with = model::with_pod(state, *pod);
       if (has_room_(with)) {
@@ -163,7 +164,9 @@ class Search {
     const auto same_part = [](const model::ContainerGrant& x, const model::ContainerGrant& y) {
       return x.cards == y.cards;
     };
-    if (a.priority != b.priority || a.footprint != b.footprint || a.isolation != b.isolation ||
+    // A revised grant may free another amount than it says, until its node's agent has applied it.
+    if (a.revision > 0 || b.revision > 0 || a.priority != b.priority ||
+        a.footprint != b.footprint || a.isolation != b.isolation ||
         !std::ranges::equal(a.containers, b.containers, same_part)) {
       return false;
     }
@@ -188,8 +191,8 @@ class Search {
     add(one_more, after, pod);
     const bool must_leave = alike_[index] != kNone && left_[alike_[index]];
     if (!must_leave) {
-      if (refinements_.spent()) return;
-      refinements_.spend(1);
+      if (tries_.spent() || ++tried_ > kMostTriesOfASet) return;
+      tries_.spend(1);
       NodeState with = model::with_pod(state, *pod);
       left_[index] = false;
       if (has_room_(with)) descend(index + 1, with, leaving, allowed);
@@ -204,10 +207,11 @@ class Search {
   Pods candidates_;
   const Allowed& allowed_;
   const HasRoom has_room_;
-  model::SearchBudget& refinements_;
+  model::SearchBudget& tries_;
   const NodeState emptied_;
   std::vector<std::size_t> alike_;
   std::vector<bool> left_;  ///< of the candidates decided about
+  std::int64_t tried_ = 0;
   VictimSet best_;
 };
 
@@ -226,7 +230,7 @@ std::optional<VictimSet> cheapest_on_one_card(const Preemptor& preemptor, const 
     auto victims =
         Search(
             node, on_card(pods, card.id), allowed,
-            [&](const NodeState& state) { return fits(preemptor, state); }, preemptor.refinements)
+            [&](const NodeState& state) { return fits(preemptor, state); }, preemptor.tries)
             .run();
     if (victims && (!best || victims->cost() < best->cost())) best = std::move(victims);
   }
@@ -249,8 +253,7 @@ Pods cheapest_by_card(const Preemptor& preemptor, const NodeState& node, const P
       continue;
     }
     auto victims =
-        Search(node, on_card(pods, node.cards()[i].id), allowed, has_room, preemptor.refinements)
-            .run();
+        Search(node, on_card(pods, node.cards()[i].id), allowed, has_room, preemptor.tries).run();
     if (victims) by_card.push_back(*std::move(victims));
   }
   const auto count = static_cast<std::size_t>(container.count);
@@ -309,10 +312,10 @@ std::optional<VictimSet> cheapest_victims(const Preemptor& preemptor, const Node
   const auto has_room = [&](const NodeState& state) { return fits(preemptor, state); };
   if (of_one_kind && containers.front().count > 1) {
     start = Search(node, cheapest_by_card(preemptor, node, pods, allowed), allowed, has_room,
-                   preemptor.refinements)
+                   preemptor.tries)
                 .run();
   }
-  return Search(node, pods, allowed, has_room, preemptor.refinements).run(std::move(start));
+  return Search(node, pods, allowed, has_room, preemptor.tries).run(std::move(start));
 }
 
 std::optional<Preemption> cheapest_preemption(const Preemptor& preemptor,
@@ -320,13 +323,14 @@ std::optional<Preemption> cheapest_preemption(const Preemptor& preemptor,
   std::ranges::stable_sort(nodes, {}, &NodeState::least_priority);
   std::optional<Preemption> best;
   for (const NodeState* node : nodes) {
-    if (node->least_priority >= preemptor.priority) break;
+    if (node->least_priority >= preemptor.priority || preemptor.tries.spent()) break;
     // A single victim of the node's least priority would be the cheapest that it can offer.
     const VictimSet::Cost least{0, node->least_priority,
                                 std::int64_t{node->least_priority} + kPriorityShift, 1};
     if (best && best->victims.cost() <= least) break;
+    const std::int64_t skipped = preemptor.searches.skipped();
     auto victims = cheapest_victims(preemptor, *node);
-    if (preemptor.searches.skipped() > 0) return std::nullopt;
+    if (preemptor.searches.skipped() > skipped) break;
     if (!victims || victims->broken_budgets > 0) continue;
     if (!best || victims->cost() < best->victims.cost()) {
       best = Preemption{node->name, *std::move(victims)};

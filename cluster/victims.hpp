@@ -26,13 +26,17 @@ struct Preemptor {
   /// Pays for the searches of a pod of several containers. What was found after one of them was
   /// skipped may be wrong.
   model::SearchBudget& searches;
-  /// Pays for looking for fewer victims than the first set found, a step for each set tried.
-  model::SearchBudget& refinements;
+  /// Pays for the sets of victims that are tried, a step for each. Once it is spent, the sets found
+  /// so far are made no better, and cheapest_preemption() looks at no more nodes.
+  model::SearchBudget& tries;
 };
 
-/// Steps that find the cheapest victims of nearly all cards, 16 sharers of different sizes each, in
-/// up to 50 ms a node.
-inline constexpr std::int64_t kRefinements = 5'000;
+/// Steps for one preemption: up to 0.2 s. The least important pods of most clusters are found in
+/// far fewer.
+inline constexpr std::int64_t kVictimTries = 20'000;
+/// Of these, for making one set better. Finds the cheapest victims of nearly all cards, with 16
+/// sharers of different sizes each.
+inline constexpr std::int64_t kMostTriesOfASet = 5'000;
 
 /// Pods that leave a node, and what that costs.
 struct VictimSet {
@@ -56,7 +60,7 @@ struct VictimSet {
 
 /// The cheapest set of victims on the node: of lower priority, granted, not terminating. For a pod
 /// that takes one card they are on one card, unless that does not make room. Cheapest of all sets
-/// while `refinements` last; then of those tried, and no victim of it could stay.
+/// while the tries last; then of those tried, and no victim of it could stay.
 /// @param node  with the room kept that is others'
 /// @param gone  pods that leave anyway and are not on `node` any more: they count for their budgets
 /// @returns nothing if the pod fits as things are, or not even without all of them
@@ -69,9 +73,10 @@ struct Preemption {
   std::string node;
   VictimSet victims;
 };
-/// The cheapest of all nodes that breaks no budget; on a tie the first.
+/// The cheapest of all nodes that breaks no budget; on a tie the first. Nodes with the least
+/// important pods come first, and nodes that the tries and searches do not suffice for are left
+/// out.
 /// @param nodes  as `node` of cheapest_victims(); none is null
-/// @returns nothing if there is none, or a search was skipped
 [[nodiscard]] std::optional<Preemption> cheapest_preemption(
     const Preemptor& preemptor, std::vector<const model::NodeState*> nodes);
 

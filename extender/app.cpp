@@ -182,6 +182,7 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
       broken_card_pods_({.api = parts.api,
                          .clock = parts.clock,
                          .policies = policies_,
+                         .pods = pods_,
                          .api_timeout = config.bind.timeout}),
       card_evictor_(
           {.enabled = config.broken_cards.evict,
@@ -306,7 +307,7 @@ CardPreemptor::Parts App::card_preemptor_parts() {
           .policies = policies_,
           .denials = denials_,
           .budgets = [this] { return budgets(); },
-          .following = [this] { return following(); },
+          .following = [this] { return following() && budget_reflector_.health().following; },
           .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
           .report =
               [this](const cluster::PodName& pod, std::string_view reason,
@@ -423,7 +424,8 @@ void App::evict_stuck_pods() {
 }
 
 void App::evict_from_broken_cards() {
-  if (synced()) card_evictor_.look(broken_card_pods_.look(*ledger_.snapshot(), serving()));
+  if (!synced() || !following()) return;
+  card_evictor_.look(broken_card_pods_.look(*ledger_.snapshot(), serving()));
 }
 
 bool App::may_write(milliseconds takes) const {

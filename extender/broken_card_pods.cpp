@@ -5,6 +5,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -20,15 +22,17 @@ std::vector<EvictionCase> BrokenCardPods::look(const model::ClusterSnapshot& clu
     uids.insert(pod.pod.uid);
     const auto found = known_.find(pod.pod.uid);
     const Known* known = found == known_.end() ? nullptr : &found->second;
-    if (known == nullptr && may_read) {
-      if (++reads > kMostReads) continue;
+    const bool reads_now =
+        known == nullptr && may_read && reads < kMostReads && parts_.clock.now() >= next_read_;
+    if (reads_now) {
+      ++reads;
       known = read(pod.pod);
-      if (known == nullptr) continue;
     }
-    cases.push_back({.pod = std::move(pod.pod),
-                     .controller = known == nullptr ? kube::Controller() : known->controller,
-                     .why = std::move(pod.why),
-                     .at_once = pod.draining});
+    cases.push_back(
+        {.pod = std::move(pod.pod),
+         .controller = known == nullptr ? std::nullopt : std::optional(known->controller),
+         .why = std::move(pod.why),
+         .at_once = pod.draining});
   }
   std::erase_if(known_, [&](const auto& one) { return !uids.contains(one.first); });
   return cases;
@@ -37,6 +41,8 @@ std::vector<EvictionCase> BrokenCardPods::look(const model::ClusterSnapshot& clu
 const BrokenCardPods::Known* BrokenCardPods::read(const cluster::PodName& pod) {
   auto object = kube::read_pod(parts_.api, pod.ns, pod.name, parts_.api_timeout);
   if (!object) {
+    if (object.error().code == Errc::kNotFound) return nullptr;  // the watch shows it soon
+    next_read_ = parts_.clock.now() + kUntilNextRead;
     spdlog::warn("a pod on a broken card stays for now: {}", object.error().message);
     return nullptr;
   }
@@ -50,9 +56,14 @@ const BrokenCardPods::Known* BrokenCardPods::read(const cluster::PodName& pod) {
 std::string BrokenCardPods::obstacle(const EvictionCase& one,
                                      const model::ClusterSnapshot& cluster) {
   const auto known = known_.find(one.pod.uid);
-  if (known == known_.end() || !known->second.next) {
+  if (known == known_.end()) return "it stays until it can be read again";
+  if (!known->second.next) {
+    known_.erase(known);  // to be read again
     return "it stays, because its annotations are not valid any more, so that the next pod would "
            "not be placed: correct them";
+  }
+  if (waits(one.pod.ns, known->second.controller)) {
+    return "it stays for now, because another pod of its controller waits for a node";
   }
   const TimePoint now = parts_.clock.now();
   std::erase_if(claims_, [&](const Claim& claim) { return claim.until <= now; });
@@ -63,6 +74,12 @@ std::string BrokenCardPods::obstacle(const EvictionCase& one,
   model::SearchBudget budget(kSteps);
   if (cluster::all_find_places(pods, cluster, budget)) return "";
   return "it stays for now, because no other card has room for the pod that would replace it";
+}
+
+bool BrokenCardPods::waits(const std::string& ns, const kube::Controller& controller) const {
+  return std::ranges::any_of(parts_.pods.pending(), [&](const cluster::PodPtr& pod) {
+    return pod->ns == ns && pod->controller == controller;
+  });
 }
 
 void BrokenCardPods::evicted(const EvictionCase& one) {

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "cluster/places.hpp"
+#include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "extender/evictor.hpp"
 #include "kube/api.hpp"
@@ -24,6 +25,8 @@ class BrokenCardPods {
  public:
   /// Pods read in one look.
   static constexpr std::size_t kMostReads = 5;
+  /// After a pod that could not be read.
+  static constexpr std::chrono::seconds kUntilNextRead{10};
   /// The next pod of one that was evicted is placed within this time. Until then its room is kept
   /// from the next pods of others, on the copy on which these are tried.
   static constexpr std::chrono::seconds kUntilPlaced{10};
@@ -34,15 +37,16 @@ class BrokenCardPods {
     kube::KubeApi& api;  ///< all outlive it
     const Clock& clock;
     const cluster::PolicySource& policies;
+    const cluster::PodTable& pods;
     std::chrono::milliseconds api_timeout{4'000};
   };
   explicit BrokenCardPods(const Parts& parts) : parts_(parts) {}
 
-  /// @param may_read  else pods that were not read before are named without their controller, which
-  ///                  an evictor that may not write does not look at
+  /// @param may_read  else pods that were not read before are named without their controller
   [[nodiscard]] std::vector<EvictionCase> look(const model::ClusterSnapshot& cluster,
                                                bool may_read);
-  /// Why the pod has to stay for now; "" = its next pod finds a place on a copy of the cluster.
+  /// Why the pod has to stay for now; "" = its next pod finds a place on a copy of the cluster, and
+  /// no other pod of its controller waits for one.
   [[nodiscard]] std::string obstacle(const EvictionCase& one,
                                      const model::ClusterSnapshot& cluster);
   /// The pod was evicted.
@@ -61,10 +65,13 @@ class BrokenCardPods {
 
   /// @returns null if it cannot be read now
   [[nodiscard]] const Known* read(const cluster::PodName& pod);
+  /// Has the controller a pod without a node?
+  [[nodiscard]] bool waits(const std::string& ns, const kube::Controller& controller) const;
 
   const Parts parts_;
   std::map<std::string, Known, std::less<>> known_;  ///< by UID
   std::vector<Claim> claims_;
+  TimePoint next_read_{};
 };
 
 }  // namespace tangram::extender

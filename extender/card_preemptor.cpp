@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace tangram::extender {
@@ -28,8 +29,7 @@ constexpr seconds kFirstBackoff{10};
 constexpr seconds kMaxBackoff{300};
 /// Between two searches for a pod for which nobody could be evicted.
 constexpr seconds kSearchAgain{5};
-/// For kube-scheduler to ask again about a pod that it was woken for.
-constexpr seconds kForAnswer{5};
+constexpr seconds kMaxSearchBackoff{60};
 
 /// Pods whose names the log and the API server's errors know anyway.
 std::string name_of(const model::Allocation& pod) { return pod.pod_namespace + "/" + pod.pod_name; }
@@ -52,14 +52,6 @@ std::vector<const NodeState*> asked_nodes(const Denial& denial, PodView& view) {
   return nodes;
 }
 
-/// The node without the pods that leave it, by what it shows or because they were evicted.
-NodeState after_departures(const NodeState& node, std::vector<std::string> leaving) {
-  for (const model::AllocationPtr& pod : node.allocations) {
-    if (pod->terminating) leaving.push_back(pod->pod_uid);
-  }
-  return model::without_pods(node, leaving);
-}
-
 std::string count_of_pods(std::size_t count) {
   return count == 1 ? "1 pod" : std::to_string(count) + " pods";
 }
@@ -79,9 +71,7 @@ std::string_view to_string(PreemptionOutcome outcome) {
 }
 
 CardPreemptor::CardPreemptor(CardPreemptorSettings settings, Parts parts)
-    : settings_(settings),
-      parts_(std::move(parts)),
-      limiter_(nanoseconds(std::chrono::minutes(1)) / settings_.per_minute, 1, parts_.clock) {}
+    : settings_(settings), parts_(std::move(parts)) {}
 
 void CardPreemptor::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
@@ -92,52 +82,36 @@ void CardPreemptor::run(const std::stop_token& stop) {
 
 void CardPreemptor::look() {
   if (!settings_.enabled || !parts_.following() || !parts_.may_write(settings_.api_timeout)) return;
-  auto denials = parts_.denials.all();
+  DuePods denials = parts_.denials.all();
   follow(denials);
-  if (denials.empty()) return;
-  Moment now{.cluster = {}, .in_doubt = {}, .budgets = parts_.budgets()};
-  if (now.budgets == nullptr) return;
-  now.cluster = parts_.ledger.apply([&](model::Ledger& ledger) {
-    ledger.expire_reservations();
-    now.in_doubt = ledger.in_doubt();
-    return ledger.snapshot();
-  });
-  parts_.promises.review(*now.cluster, parts_.pods);
-  using Ranked = std::tuple<int, TimePoint, TimePoint>;
-  std::vector<std::pair<Ranked, DenialPtr>> due;
-  for (DenialPtr& denial : denials) {
-    const Case& its = cases_[denial->pod->uid];
-    if (!is_due(*denial, its)) continue;
-    due.emplace_back(Ranked{-denial->pod->priority, its.next_try, denial->at}, std::move(denial));
-  }
-  std::ranges::sort(due, {}, &std::pair<Ranked, DenialPtr>::first);
-  if (due.size() > kMostPods) due.resize(kMostPods);
-  for (const auto& [rank, denial] : due) {
-    Case& its = cases_.at(denial->pod->uid);
-    const TimePoint time = parts_.clock.now();
-    const auto preemption = find_victims(*denial, its, now);
-    if (!preemption) {
-      its.next_try = time + kSearchAgain;
-      continue;
-    }
-    if (time - denial->at > kFresh) {
-      parts_.denials.offered(denial->pod->uid, time);  // the waker makes kube-scheduler ask
-      its.next_try = time + kForAnswer;
-      continue;
-    }
-    if (!limiter_.reserve(nanoseconds(0))) return;
-    ++results_.at(static_cast<std::size_t>(carry_out(*denial->pod, *preemption, its)));
-    return;
+  if (denials.empty() || parts_.clock.now() < next_eviction_) return;
+  for (const DenialPtr& denial : due_of(std::move(denials))) {
+    if (look_at(*denial, cases_.at(denial->pod->uid))) return;
   }
 }
 
 /// Forgets pods that wait no more.
-void CardPreemptor::follow(const std::vector<DenialPtr>& denials) {
+void CardPreemptor::follow(const DuePods& denials) {
   std::set<std::string_view> denied;
   for (const DenialPtr& denial : denials) denied.insert(denial->pod->uid);
   std::erase_if(cases_, [&](const auto& one) {
     return !denied.contains(one.first) && parts_.pods.find(one.first) == nullptr;
   });
+}
+
+CardPreemptor::DuePods CardPreemptor::due_of(DuePods denials) {
+  int least = model::kNoPriority;
+  parts_.ledger.snapshot()->for_each_present(
+      [&](const auto& node) { least = std::min(least, node.node->least_priority); });
+  std::erase_if(denials, [&](const DenialPtr& denial) {
+    return denial->pod->priority <= least || !is_due(*denial, cases_[denial->pod->uid]);
+  });
+  std::ranges::sort(denials, {}, [&](const DenialPtr& denial) {
+    return std::tuple(-std::int64_t{denial->pod->priority}, cases_.at(denial->pod->uid).next_try,
+                      denial->at);
+  });
+  if (denials.size() > kMostPods) denials.resize(kMostPods);
+  return denials;
 }
 
 bool CardPreemptor::is_due(const Denial& denial, const Case& its) const {
@@ -146,36 +120,84 @@ bool CardPreemptor::is_due(const Denial& denial, const Case& its) const {
   if (will_be_asked_again || time - denial.at < kGrace || time < its.next_try) return false;
   const PodPtr pod = parts_.pods.find(denial.pod->uid);
   if (pod == nullptr || pod->never_preempts || pod->gated || pod->deleting) return false;
-  // Promised by /preempt: kube-scheduler evicts.
-  return !its.node.empty() || !parts_.promises.made_to(denial.pod->uid);
+  return !parts_.promises.made_by_preempt(denial.pod->uid);
+}
+
+bool CardPreemptor::look_at(const Denial& denial, Case& its) {
+  Moment now = moment(its);
+  if (now.budgets == nullptr) return false;
+  const auto preemption = find_victims(denial, its, now);
+  const TimePoint time = parts_.clock.now();
+  if (!preemption) {
+    its.search_backoff = std::clamp(2 * its.search_backoff, kSearchAgain, kMaxSearchBackoff);
+    its.next_try = time + its.search_backoff;
+    return false;
+  }
+  its.search_backoff = {};
+  if (time - denial.at > kFresh) {
+    if (!its.woken || time - *its.woken > kFresh) {
+      its.woken = time;
+      parts_.denials.offered(denial.pod->uid, time);  // the waker makes kube-scheduler ask
+    }
+    its.next_try = time + kSearchAgain;
+    return false;
+  }
+  ++results_.at(static_cast<std::size_t>(carry_out(denial, *preemption, its)));
+  return true;
+}
+
+CardPreemptor::Moment CardPreemptor::moment(Case& its) {
+  const TimePoint time = parts_.clock.now();
+  std::erase_if(its.refused, [&](const auto& pod) { return pod.second <= time; });
+  Moment now{.cluster = {}, .spared = {}, .budgets = parts_.budgets()};
+  now.cluster = parts_.ledger.apply([&](model::Ledger& ledger) {
+    ledger.expire_reservations();
+    now.spared = ledger.in_doubt();
+    return ledger.snapshot();
+  });
+  for (const auto& [uid, until] : its.refused) now.spared.insert(uid);
+  parts_.promises.review(*now.cluster, parts_.pods);
+  return now;
 }
 
 std::optional<Preemption> CardPreemptor::find_victims(const Denial& denial, Case& its,
                                                       Moment& now) const {
-  const PodPtr pod = parts_.pods.find(denial.pod->uid);
   const auto plan = parts_.policies.plan(*denial.pod);
-  if (pod == nullptr || !plan || !plan->demand.gpu.asks_gpu()) return std::nullopt;
+  if (!plan || !plan->demand.gpu.asks_gpu()) return std::nullopt;
   PodView view(*now.cluster);
   fit_to_pod(view, *denial.pod, "", {parts_.pods, parts_.promises}, parts_.policies);
   const auto nodes = asked_nodes(denial, view);
   const cluster::Preemptor preemptor{.demand = plan->demand,
                                      .policy = *plan->policy,
                                      .priority = denial.pod->priority,
-                                     .spared = now.in_doubt,
+                                     .spared = now.spared,
                                      .budgets = *now.budgets,
                                      .searches = now.searches,
-                                     .refinements = now.refinements};
+                                     .tries = now.tries};
   const bool has_room = std::ranges::any_of(
       nodes, [&](const NodeState* node) { return cluster::fits(preemptor, *node); });
   if (has_room || now.searches.skipped() > 0) return std::nullopt;
-  const std::string& claimed = pod->nominated_node.empty() ? its.node : pod->nominated_node;
-  if (const NodeState* node = view.find(claimed)) {
-    const NodeState left = after_departures(*node, its.evicted);
+  if (const NodeState* node = claimed_node(denial, its, view)) {
+    const NodeState left = without_leaving(*node, its.evicted);
     if (cluster::fits(preemptor, left)) return std::nullopt;
     if (auto more = cluster::cheapest_preemption(preemptor, {&left})) return more;
   }
   if (is_worth_waiting(nodes, *plan, its)) return std::nullopt;
   return cluster::cheapest_preemption(preemptor, nodes);
+}
+
+const NodeState* CardPreemptor::claimed_node(const Denial& denial, Case& its,
+                                             const PodView& view) const {
+  const PodPtr pod = parts_.pods.find(denial.pod->uid);
+  const bool nominated = pod != nullptr && !pod->nominated_node.empty();
+  const std::string& name = nominated ? pod->nominated_node : its.node;
+  const auto index = view.cluster().index_of(name);
+  // kube-scheduler does not ask about a node that has been cordoned or tainted.
+  const bool asked = index && *index < denial.nodes.size() && denial.nodes[*index];
+  if (asked) return view.find(name);
+  its.node.clear();
+  its.evicted.clear();
+  return nullptr;
 }
 
 bool CardPreemptor::is_worth_waiting(const std::vector<const NodeState*>& nodes,
@@ -191,45 +213,76 @@ bool CardPreemptor::is_worth_waiting(const std::vector<const NodeState*>& nodes,
   return parts_.clock.now() - *its.room_coming < kLeaving;
 }
 
-PreemptionOutcome CardPreemptor::carry_out(const kube::Pod& pod, const Preemption& preemption,
+PreemptionOutcome CardPreemptor::carry_out(const Denial& denial, const Preemption& preemption,
                                            Case& its) {
+  const kube::Pod& pod = *denial.pod;
   const auto& [node, victims] = preemption;
-  its.backoff = its.backoff == seconds{} ? kFirstBackoff : std::min(2 * its.backoff, kMaxBackoff);
+  its.backoff = std::clamp(2 * its.backoff, kFirstBackoff, kMaxBackoff);
   its.next_try = parts_.clock.now() + its.backoff;
   for (const model::AllocationPtr& victim : victims.pods) {
-    if (!would_go(*victim, its)) return PreemptionOutcome::kRefused;
+    if (const auto why = would_stay(*victim, its)) {
+      its.next_try = parts_.clock.now() + kSearchAgain;  // for others
+      return *why;
+    }
   }
-  // The others' turns are taken ahead, so that all victims leave at one time.
-  for (std::size_t i = 1; i < victims.pods.size(); ++i) (void)limiter_.reserve(nanoseconds::max());
-  const kube::Nominated nomination{.ns = pod.ns, .name = pod.name, .uid = pod.uid, .node = node};
-  if (const auto done = kube::nominate_pod(parts_.api, nomination, settings_.api_timeout); !done) {
-    spdlog::warn("nobody is evicted for pod {}: {}", pod.full_name(), done.error().message);
-    return PreemptionOutcome::kFailed;
-  }
-  parts_.promises.made(pod, {{node, {.uids = victims.uids(), .pdb_violations = 0}}});
+  if (!still_waits(denial) || !nominate(pod, node)) return PreemptionOutcome::kFailed;
   if (its.node != node) its.evicted.clear();
   its.node = node;
+  std::vector<std::string> leaving = its.evicted;
+  for (std::string& uid : victims.uids()) leaving.push_back(std::move(uid));
+  parts_.promises.evicting(pod, node, std::move(leaving));
+  // All victims leave at one time, and the next ones wait so much longer.
+  next_eviction_ = parts_.clock.now() + victims.pods.size() * nanoseconds(std::chrono::minutes(1)) /
+                                            settings_.per_minute;
   parts_.report({pod.uid, pod.ns, pod.name}, "Preempting",
                 "evicting " + count_of_pods(victims.pods.size()) + " of lower priority on node " +
                     node + ", where this pod gets room on a card then");
   const bool all = std::ranges::all_of(
       victims.pods, [&](const auto& victim) { return evict(*victim, pod, its); });
-  return all ? PreemptionOutcome::kEvicted : PreemptionOutcome::kFailed;
+  if (all) return PreemptionOutcome::kEvicted;
+  if (its.evicted.empty()) {
+    parts_.promises.forget(pod.uid);
+    its.node.clear();
+    if (parts_.may_write(settings_.api_timeout)) (void)nominate(pod, "");
+  } else {
+    parts_.promises.evicting(pod, node, its.evicted);
+  }
+  return PreemptionOutcome::kFailed;
 }
 
-/// A dry run: the ledger's view of budgets may be late.
-bool CardPreemptor::would_go(const model::Allocation& victim, Case& its) {
+bool CardPreemptor::still_waits(const Denial& denial) const {
+  const DenialPtr now = parts_.denials.find(denial.pod->uid);
+  return now.get() == &denial && parts_.pods.find(denial.pod->uid) != nullptr &&
+         !parts_.promises.made_by_preempt(denial.pod->uid) &&
+         parts_.may_write(settings_.api_timeout);
+}
+
+bool CardPreemptor::nominate(const kube::Pod& pod, const std::string& node) {
+  const auto done =
+      kube::nominate_pod(parts_.api, {.ns = pod.ns, .name = pod.name, .uid = pod.uid, .node = node},
+                         settings_.api_timeout);
+  if (!done) {
+    spdlog::warn("pod {} could not be nominated, so nobody is evicted for it: {}", pod.full_name(),
+                 done.error().message);
+  }
+  return done.has_value();
+}
+
+/// The ledger's view of budgets may be late, and a webhook may refuse evictions.
+std::optional<PreemptionOutcome> CardPreemptor::would_stay(const model::Allocation& victim,
+                                                           Case& its) {
   const kube::EvictionAnswer answer = kube::evict_pod(
       parts_.api,
       {.ns = victim.pod_namespace, .name = victim.pod_name, .uid = victim.pod_uid, .dry_run = true},
       settings_.api_timeout);
   if (answer.outcome == EvictionOutcome::kEvicted || answer.outcome == EvictionOutcome::kGone) {
-    return true;
+    return std::nullopt;
   }
   spdlog::info("pod {} would not be evicted: {}", name_of(victim), answer.message);
-  its.next_try =
-      std::max(its.next_try, parts_.clock.now() + answer.retry_after.value_or(seconds(0)));
-  return false;
+  its.refused[victim.pod_uid] =
+      parts_.clock.now() + std::max(its.backoff, answer.retry_after.value_or(seconds(0)));
+  return answer.outcome == EvictionOutcome::kRefused ? PreemptionOutcome::kRefused
+                                                     : PreemptionOutcome::kFailed;
 }
 
 bool CardPreemptor::evict(const model::Allocation& victim, const kube::Pod& pod, Case& its) {

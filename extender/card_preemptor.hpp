@@ -11,7 +11,6 @@
 #include "extender/scheduling/pod_view.hpp"
 #include "extender/scheduling/promises.hpp"
 #include "kube/api.hpp"
-#include "kube/rate_limiter.hpp"
 
 #include <prometheus/collectable.h>
 
@@ -62,9 +61,10 @@ inline constexpr std::size_t kPreemptionOutcomes = 3;
 ///  3. The victims are evicted through the Eviction API, which honours their budgets and grace.
 ///
 /// If a later eviction is refused after all, the pod gets other victims on the same node first, so
-/// that nobody leaves in vain. A pod has one try at a time, and is tried again after 10 s, doubling
-/// up to 5 minutes. Nobody is evicted for pods with preemptionPolicy Never, while a watch is
-/// interrupted, or while budgets are not known; no budget is broken.
+/// that nobody leaves in vain. A pod whose eviction was refused is spared for 10 s, doubling up to
+/// 5 minutes, and so long a pod waits for its next try; it has one at a time. Nobody is evicted for
+/// pods with preemptionPolicy Never, while a watch is interrupted, or while budgets are not known;
+/// no budget is broken.
 ///
 /// Threads: run() on its own; look() one at a time; Collect() from any.
 class CardPreemptor final : public prometheus::Collectable {
@@ -77,9 +77,10 @@ class CardPreemptor final : public prometheus::Collectable {
   /// While pods end somewhere, and the pod fits there then, nobody is evicted for it: as long as
   /// pods take to end by default.
   static constexpr std::chrono::seconds kLeaving{30};
-  /// Pods looked at in one look, the most important first.
+  /// Pods looked at in one look, the most important first. One that nobody can be evicted for is
+  /// looked at again after 5 s, doubling up to a minute.
   static constexpr std::size_t kMostPods = 4;
-  /// Of the searches of one look, in steps: about 50 ms.
+  /// Of the searches for one pod, in steps: about 50 ms.
   static constexpr std::int64_t kSteps = 1'000'000;
 
   struct Parts {
@@ -92,7 +93,7 @@ class CardPreemptor final : public prometheus::Collectable {
     Denials& denials;
     /// Null = not known.
     Required<std::function<std::shared_ptr<const cluster::BudgetList>()>> budgets;
-    /// Does the ledger follow the API server?
+    /// Do ledger and budgets follow the API server?
     Required<std::function<bool()>> following;
     /// May a write that takes so long be sent now? Only the leader writes.
     Required<std::function<bool(std::chrono::milliseconds)>> may_write;
@@ -115,33 +116,50 @@ class CardPreemptor final : public prometheus::Collectable {
     std::string node;                        ///< where its victims leave; empty = nobody does
     std::vector<std::string> evicted;        ///< UIDs of these victims
     std::optional<TimePoint> room_coming{};  ///< since when pods end where it fits then
+    std::map<std::string, TimePoint, std::less<>> refused;  ///< pods to spare, until when; by UID
     TimePoint next_try{};
-    std::chrono::seconds backoff{};
+    std::chrono::seconds backoff{};         ///< after an eviction that was tried
+    std::chrono::seconds search_backoff{};  ///< after a search in vain
+    std::optional<TimePoint> woken{};       ///< when kube-scheduler was last made to ask again
   };
-  /// What one look knows.
+  using DuePods = std::vector<DenialPtr>;
+  /// What is known when victims are chosen.
   struct Moment {
     cluster::ClusterPtr cluster;
-    model::Ledger::Uids in_doubt;
+    model::Ledger::Uids spared;
     std::shared_ptr<const cluster::BudgetList> budgets;
     model::SearchBudget searches{kSteps};
-    model::SearchBudget refinements{cluster::kRefinements};
+    model::SearchBudget tries{cluster::kVictimTries};
   };
 
-  void follow(const std::vector<DenialPtr>& denials);
+  void follow(const DuePods& denials);
+  /// Those that are due, the most important first, and of these the one not looked at for longest.
+  [[nodiscard]] DuePods due_of(DuePods denials);
   [[nodiscard]] bool is_due(const Denial& denial, const Case& its) const;
+  /// @returns whether anybody was to be evicted
+  bool look_at(const Denial& denial, Case& its);
+  [[nodiscard]] Moment moment(Case& its);
   /// Who is to leave for the pod. @returns nothing if it needs nobody, or nobody helps
   [[nodiscard]] std::optional<cluster::Preemption> find_victims(const Denial& denial, Case& its,
                                                                 Moment& now) const;
+  /// The node where room was made for it before. @returns null if it cannot use that any more
+  [[nodiscard]] const model::NodeState* claimed_node(const Denial& denial, Case& its,
+                                                     const PodView& view) const;
   [[nodiscard]] bool is_worth_waiting(const std::vector<const model::NodeState*>& nodes,
                                       const cluster::PodPlan& plan, Case& its) const;
-  [[nodiscard]] PreemptionOutcome carry_out(const kube::Pod& pod,
+  [[nodiscard]] PreemptionOutcome carry_out(const Denial& denial,
                                             const cluster::Preemption& preemption, Case& its);
-  [[nodiscard]] bool would_go(const model::Allocation& victim, Case& its);
+  /// Does the pod still wait as it did when its victims were chosen?
+  [[nodiscard]] bool still_waits(const Denial& denial) const;
+  /// A dry run. @returns nothing if the victim would go
+  [[nodiscard]] std::optional<PreemptionOutcome> would_stay(const model::Allocation& victim,
+                                                            Case& its);
+  [[nodiscard]] bool nominate(const kube::Pod& pod, const std::string& node);
   [[nodiscard]] bool evict(const model::Allocation& victim, const kube::Pod& pod, Case& its);
 
   const CardPreemptorSettings settings_;
   const Parts parts_;
-  kube::RateLimiter limiter_;
+  TimePoint next_eviction_{};
   std::map<std::string, Case, std::less<>> cases_;  ///< by pod UID
   std::array<std::atomic<std::uint64_t>, kPreemptionOutcomes> results_{};
   std::atomic<std::uint64_t> victims_{0};

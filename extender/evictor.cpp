@@ -72,6 +72,7 @@ void Evictor::look(const std::vector<EvictionCase>& cases) {
   Case& its = cases_.at(next->pod.uid);
   const std::string obstacle = parts_.obstacle ? parts_.obstacle(*next) : "";
   if (!obstacle.empty()) {
+    last_turn_.insert_or_assign(next->pod.ns, parts_.clock.now());
     report(*next, its, obstacle);
     put_off(its);
   } else if (limiter_.reserve(nanoseconds(0))) {
@@ -86,7 +87,7 @@ const EvictionCase* Evictor::next_of(const std::vector<EvictionCase>& cases) {
   const EvictionCase* next = nullptr;
   for (const EvictionCase& one : cases) {
     Case& its = cases_.at(one.pod.uid);
-    if (!one.at_once && now - its.since < settings_.after) continue;
+    if (!one.controller || (!one.at_once && now - its.since < settings_.after)) continue;
     if (!may_evict(one)) {
       report(one, its, advice(one));
       continue;
@@ -108,18 +109,18 @@ void Evictor::follow(const std::vector<EvictionCase>& cases) {
   for (const EvictionCase& one : cases) {
     uids.insert(one.pod.uid);
     cases_.try_emplace(
-        one.pod.uid, Case{.since = now, .next_try = now, .backoff = kFirstBackoff, .reported = ""});
+        one.pod.uid, Case{.since = now, .next_try = now, .backoff = kFirstBackoff, .reported = {}});
   }
   std::erase_if(cases_, [&](const auto& known) { return !uids.contains(known.first); });
   std::erase_if(last_turn_, [&](const auto& turn) { return now - turn.second > kRemembered; });
 }
 
 bool Evictor::may_evict(const EvictionCase& one) const {
-  return settings_.enabled && is_replaced(one.controller);
+  return settings_.enabled && is_replaced(*one.controller);
 }
 
 std::string Evictor::advice(const EvictionCase& one) const {
-  const kube::Controller& controller = one.controller;
+  const kube::Controller& controller = *one.controller;
   if (controller.kind == "Node") {
     return "it is a static pod, which no scheduler places: take what it asks of GPUs out of its "
            "manifest";
@@ -131,8 +132,7 @@ std::string Evictor::advice(const EvictionCase& one) const {
 }
 
 void Evictor::report(const EvictionCase& one, Case& its, const std::string& what_next) {
-  if (std::exchange(its.reported, what_next) == what_next) return;
-  parts_.report(one.pod, one.why + "; " + what_next);
+  if (its.reported.insert(what_next).second) parts_.report(one.pod, one.why + "; " + what_next);
 }
 
 /// Even an evicted pod is named until the watch shows that it goes.
@@ -143,7 +143,7 @@ void Evictor::put_off(Case& its, seconds at_least) const {
 
 void Evictor::evict(const EvictionCase& one, Case& its) {
   report(one, its,
-         "it is evicted, so that " + in_words(one.controller) +
+         "it is evicted, so that " + in_words(*one.controller) +
              " makes another one, which is placed anew");
   const cluster::PodName& pod = one.pod;
   last_turn_.insert_or_assign(pod.ns, parts_.clock.now());
@@ -155,6 +155,9 @@ void Evictor::evict(const EvictionCase& one, Case& its) {
     if (parts_.evicted) parts_.evicted(one);
   } else {
     spdlog::warn("pod {}/{} was not evicted: {}", pod.ns, pod.name, answer.message);
+  }
+  if (answer.outcome == EvictionOutcome::kRefused) {
+    report(one, its, "it stays for now, because a disruption budget does not let it go");
   }
   put_off(its, answer.retry_after.value_or(seconds(0)));
 }

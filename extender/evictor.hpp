@@ -17,6 +17,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,7 +47,8 @@ struct EvictorSettings {
 /// A pod to be evicted, as things are.
 struct EvictionCase {
   cluster::PodName pod;
-  kube::Controller controller;
+  /// Nothing = not known yet: it is not evicted, but its time counts.
+  std::optional<kube::Controller> controller;
   std::string why;       ///< "the pod cannot start: it was bound without a grant"
   bool at_once = false;  ///< without waiting for EvictorSettings::after
 };
@@ -58,8 +61,8 @@ struct EvictionCase {
 /// and so many a minute, evenly: should a whole node's pods be named by mistake, people have time
 /// to see it. Namespaces take turns: of those with a pod that is due, the one comes next whose last
 /// turn is longest ago, so that none can use up what the others need. A refused or failed one is
-/// tried again after 10 s, doubling up to 5 minutes, or when the server says. Each pod is reported
-/// once, and again if what is said of it changes. Threads: look() one at a time, Collect() from
+/// tried again after 10 s, doubling up to 5 minutes, or when the server says. What is said of a pod
+/// is said once. Threads: look() one at a time, Collect() from
 /// any.
 class Evictor final : public prometheus::Collectable {
  public:
@@ -88,7 +91,7 @@ class Evictor final : public prometheus::Collectable {
     TimePoint since;
     TimePoint next_try;
     std::chrono::seconds backoff;
-    std::string reported;
+    std::set<std::string> reported;  ///< what was said of it: a handful of sentences
   };
 
   void follow(const std::vector<EvictionCase>& cases);

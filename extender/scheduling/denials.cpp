@@ -66,6 +66,12 @@ void Denials::forget_offered_in_vain() {
   std::erase_if(offered_until_, [&](const auto& entry) { return entry.second <= now; });
 }
 
+DenialPtr Denials::find(std::string_view pod_uid) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = by_pod_.find(pod_uid);
+  return found == by_pod_.end() ? nullptr : found->second;
+}
+
 std::vector<DenialPtr> Denials::all() const {
   const std::scoped_lock lock(mutex_);
   std::vector<DenialPtr> denials;

@@ -60,6 +60,8 @@ class Denials {
   void forget(std::string_view pod_uid);
 
   [[nodiscard]] std::vector<DenialPtr> all() const;  ///< by pod UID
+  /// @returns null if there is none
+  [[nodiscard]] DenialPtr find(std::string_view pod_uid) const;
   /// Pods whose bind has not come in time.
   [[nodiscard]] std::vector<std::string> offered_in_vain() const;
   /// They are tried again now.

@@ -4,6 +4,9 @@
 #include "model/placement.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <utility>
 
 namespace tangram::extender {
 
@@ -28,8 +31,9 @@ std::vector<std::string> terminating_pods(const model::NodeState& node) {
 }
 
 /// What the nominated pod gets, now or when the node's terminating pods are gone.
-std::optional<model::Allocation> future_of(const kube::Pod& pod, const model::NodeState& node,
+std::optional<model::Allocation> future_of(const Nominee& nominee, const model::NodeState& node,
                                            const cluster::PolicySource& policies) {
+  const kube::Pod& pod = *nominee.pod;
   const auto plan = policies.plan(pod);
   if (!plan || !plan->demand.gpu.asks_gpu()) return std::nullopt;
   const auto on = [&](const model::NodeState& state) -> std::optional<model::Allocation> {
@@ -38,46 +42,55 @@ std::optional<model::Allocation> future_of(const kube::Pod& pod, const model::No
     return cluster::allocation_for(pod, state, plan->demand, choice->placement);
   };
   if (auto now = on(node)) return now;
-  const auto leaving = terminating_pods(node);
-  return leaving.empty() ? std::nullopt : on(model::without_pods(node, leaving));
+  return on(without_leaving(node, nominee.evicted));
 }
 
 }  // namespace
 
-model::NodeState keep_room(const model::NodeState& node,
-                           const std::vector<cluster::PodPtr>& nominated,
+model::NodeState without_leaving(const model::NodeState& node, std::vector<std::string> evicted) {
+  auto leaving = terminating_pods(node);
+  leaving.insert(leaving.end(), std::make_move_iterator(evicted.begin()),
+                 std::make_move_iterator(evicted.end()));
+  return model::without_pods(node, leaving);
+}
+
+model::NodeState keep_room(const model::NodeState& node, const std::vector<Nominee>& nominated,
                            const cluster::PolicySource& policies) {
   model::NodeState state = node;
-  for (const cluster::PodPtr& pod : nominated) {
+  for (const Nominee& nominee : nominated) {
     // Its reservation is in the ledger already.
-    const bool counted = std::any_of(
-        node.allocations.begin(), node.allocations.end(),
-        [&](const model::AllocationPtr& allocation) { return allocation->pod_uid == pod->uid; });
+    const bool counted = std::any_of(node.allocations.begin(), node.allocations.end(),
+                                     [&](const model::AllocationPtr& allocation) {
+                                       return allocation->pod_uid == nominee.pod->uid;
+                                     });
     if (counted) continue;
-    if (const auto allocation = future_of(*pod, state, policies)) {
+    if (const auto allocation = future_of(nominee, state, policies)) {
       state = model::with_pod(state, *allocation);
     }
   }
   return state;
 }
 
-std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> nominated_above(
+std::map<std::string, std::vector<Nominee>, std::less<>> nominated_above(
     const Nominations& nominations, std::string_view pod_uid, int priority) {
-  std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> by_node;
-  const auto add = [&](cluster::PodPtr pod, const std::string& node) {
-    if (pod->uid == pod_uid || pod->priority < priority) return;
-    auto& pods = by_node[node];
-    const bool known = std::any_of(pods.begin(), pods.end(),
-                                   [&](const auto& other) { return other->uid == pod->uid; });
-    if (!known) pods.push_back(std::move(pod));
+  std::map<std::string, std::vector<Nominee>, std::less<>> by_node;
+  const auto add = [&](Nominee nominee, const std::string& node) {
+    if (nominee.pod->uid == pod_uid || nominee.pod->priority < priority) return;
+    auto& nominees = by_node[node];
+    const bool known = std::ranges::any_of(
+        nominees, [&](const Nominee& other) { return other.pod->uid == nominee.pod->uid; });
+    if (!known) nominees.push_back(std::move(nominee));
   };
-  for (const cluster::PodPtr& pod : nominations.shown.nominated()) add(pod, pod->nominated_node);
-  for (Nomination& one : nominations.promised.nominated()) add(std::move(one.pod), one.node);
-  for (auto& [node, pods] : by_node) {
-    std::stable_sort(pods.begin(), pods.end(),
-                     [](const cluster::PodPtr& a, const cluster::PodPtr& b) {
-                       return a->priority > b->priority;
-                     });
+  for (Nomination& one : nominations.promised.nominated()) {
+    add({std::move(one.pod), one.evicted ? std::move(one.victims) : std::vector<std::string>()},
+        one.node);
+  }
+  for (const cluster::PodPtr& pod : nominations.shown.nominated()) {
+    add({pod, {}}, pod->nominated_node);
+  }
+  for (auto& [node, nominees] : by_node) {
+    std::ranges::stable_sort(nominees, std::greater(),
+                             [](const Nominee& one) { return one.pod->priority; });
   }
   return by_node;
 }

@@ -47,13 +47,24 @@ class PodView {
   std::map<std::string, model::NodeState, std::less<>> replaced_;
 };
 
+/// The node without the pods that are terminating, and without these.
+/// @param evicted  UIDs of pods that leave, though the watch may not show that yet
+[[nodiscard]] model::NodeState without_leaving(const model::NodeState& node,
+                                               std::vector<std::string> evicted);
+
+/// A pod that is nominated to a node.
+struct Nominee {
+  cluster::PodPtr pod;
+  std::vector<std::string> evicted;  ///< UIDs of pods that leave the node for it
+};
+
 /// The node with the room kept that belongs to pods nominated to it: those that preempted others
 /// there and wait for them to end. kube-scheduler counts them in its own filters and does not
 /// tell extenders. A nominated pod that would fit only after the terminating pods of the node are
 /// gone keeps the cards that it would get then.
 /// @param nominated  pods nominated to this node, the most important first
 [[nodiscard]] model::NodeState keep_room(const model::NodeState& node,
-                                         const std::vector<cluster::PodPtr>& nominated,
+                                         const std::vector<Nominee>& nominated,
                                          const cluster::PolicySource& policies);
 
 /// Where to find the pods that others were evicted for.
@@ -65,7 +76,7 @@ struct Nominations {
 /// Those of the pending pods that are nominated to a node and whose room `pod` must respect:
 /// kube-scheduler's rule, of equal or higher priority, and not itself. By node, the most
 /// important first.
-[[nodiscard]] std::map<std::string, std::vector<cluster::PodPtr>, std::less<>> nominated_above(
+[[nodiscard]] std::map<std::string, std::vector<Nominee>, std::less<>> nominated_above(
     const Nominations& nominations, std::string_view pod_uid, int priority);
 
 /// Replaces in the view what `pod` must see otherwise.

@@ -55,7 +55,7 @@ cluster::Preemptor with_budgets(const PreemptRequest& preemptor) {
           .spared = preemptor.spared,
           .budgets = *preemptor.budgets,
           .searches = preemptor.searches,
-          .refinements = preemptor.refinements};
+          .tries = preemptor.tries};
 }
 
 /// Can the shortage that kube-scheduler saw be found in the ledger, too?

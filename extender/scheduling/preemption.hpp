@@ -27,8 +27,8 @@ struct PreemptRequest {
   const model::Ledger::Uids& spared;
   /// Null = not known: then no pod dies that kube-scheduler did not name.
   const cluster::BudgetList* budgets;
-  model::SearchBudget& searches;     ///< as cluster::Preemptor::searches
-  model::SearchBudget& refinements;  ///< as cluster::Preemptor::refinements
+  model::SearchBudget& searches;  ///< as cluster::Preemptor::searches
+  model::SearchBudget& tries;     ///< as cluster::Preemptor::tries
 };
 
 /// Chooses the pods to evict so that the preemptor fits the node's cards, CPU, memory and slots.

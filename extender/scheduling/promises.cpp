@@ -41,7 +41,19 @@ void Promises::made(const kube::Pod& pod,
   forget_oldest(by_pod_, kMost, [](const auto& entry) { return entry.second.made; });
 }
 
-void Promises::kept(std::string_view pod_uid) {
+void Promises::evicting(const kube::Pod& pod, const std::string& node,
+                        std::vector<std::string> victims) {
+  Promise promise{.pod = cluster::waiting_pod(pod),
+                  .victims = {{node, std::move(victims)}},
+                  .made = clock_.now(),
+                  .by_extender = true,
+                  .evicting = true};
+  const std::scoped_lock lock(mutex_);
+  by_pod_.insert_or_assign(pod.uid, std::move(promise));
+  forget_oldest(by_pod_, kMost, [](const auto& entry) { return entry.second.made; });
+}
+
+void Promises::forget(std::string_view pod_uid) {
   const std::scoped_lock lock(mutex_);
   if (const auto found = by_pod_.find(pod_uid); found != by_pod_.end()) by_pod_.erase(found);
 }
@@ -86,12 +98,19 @@ bool Promises::made_to(std::string_view pod_uid) const {
   return by_pod_.contains(pod_uid);
 }
 
+bool Promises::made_by_preempt(std::string_view pod_uid) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = by_pod_.find(pod_uid);
+  return found != by_pod_.end() && !found->second.by_extender;
+}
+
 std::vector<Nomination> Promises::nominated() const {
   const std::scoped_lock lock(mutex_);
   std::vector<Nomination> pods;
   for (const auto& [uid, promise] : by_pod_) {
-    for (const auto& [name, victims] : promise.victims)
-      pods.push_back({promise.pod, name, victims});
+    for (const auto& [name, victims] : promise.victims) {
+      pods.push_back({promise.pod, name, victims, promise.by_extender});
+    }
   }
   return pods;
 }

@@ -20,6 +20,7 @@ struct Nomination {
   cluster::PodPtr pod;
   std::string node;
   std::vector<std::string> victims;  ///< UIDs of pods that leave the node for it
+  bool evicted = false;              ///< these were evicted, though the watch may not show that yet
 };
 
 /// Pods that evict others, and the nodes that they get in return. The API server shows a nomination
@@ -45,12 +46,17 @@ class Promises {
 
   /// /preempt left these nodes to the pod. Replaces an earlier promise to it.
   void made(const kube::Pod& pod, const std::map<std::string, Victims, std::less<>>& nodes);
-  /// The pod is bound.
-  void kept(std::string_view pod_uid);
+  /// The extender itself evicts these pods for the pod. Replaces an earlier promise to it. It ends
+  /// kUntilAsked after its victims are gone.
+  void evicting(const kube::Pod& pod, const std::string& node, std::vector<std::string> victims);
+  /// The pod is bound, or nobody leaves for it after all.
+  void forget(std::string_view pod_uid);
   /// Looks at what has become of the victims and the pods.
   void review(const model::ClusterSnapshot& cluster, const cluster::PodTable& pods);
 
   [[nodiscard]] bool made_to(std::string_view pod_uid) const;
+  /// By /preempt: kube-scheduler evicts for the pod, or has done so.
+  [[nodiscard]] bool made_by_preempt(std::string_view pod_uid) const;
   /// The pods as of waiting_pod(), once for each node that is promised to them.
   [[nodiscard]] std::vector<Nomination> nominated() const;
 
@@ -59,6 +65,7 @@ class Promises {
     cluster::PodPtr pod;  ///< as it was when the promise was made
     std::map<std::string, std::vector<std::string>, std::less<>> victims;  ///< UIDs, by node
     TimePoint made;
+    bool by_extender = false;                 ///< evicting()
     bool evicting = false;                    ///< one node is left, and victims leave it
     std::optional<TimePoint> victims_gone{};  ///< since when
   };

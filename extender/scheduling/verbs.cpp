@@ -240,7 +240,7 @@ std::string Verbs::preempt(std::string text) {
   }
   const auto budgets = parts_.budgets();
   model::SearchBudget searches(kPreemptSteps);
-  model::SearchBudget refinements(cluster::kRefinements);
+  model::SearchBudget tries(cluster::kVictimTries);
   auto nodes = extender::preempt(args->nodes,
                                  {.pod = args->pod,
                                   .demand = plan->demand,
@@ -248,7 +248,7 @@ std::string Verbs::preempt(std::string text) {
                                   .spared = in_doubt,
                                   .budgets = budgets.get(),
                                   .searches = searches,
-                                  .refinements = refinements},
+                                  .tries = tries},
                                  cluster);
   if (nodes.empty()) wait_for_doubtful(*args, in_doubt, cluster);
   if (plan->demand.gpu.asks_gpu()) parts_.promises.made(args->pod, nodes);
@@ -277,7 +277,9 @@ bool Verbs::gets_room_soon(const kube::Pod& pod, const cluster::PodPlan& plan,
   return std::any_of(promised.begin(), promised.end(), [&](const Nomination& claim) {
     if (claim.pod->uid != pod.uid) return false;
     const auto* node = cluster.find(claim.node);
-    return node != nullptr && room_is_coming(*node, plan.demand, *plan.policy, claim.victims);
+    if (node == nullptr) return false;
+    if (!claim.evicted) return room_is_coming(*node, plan.demand, *plan.policy, claim.victims);
+    return plan.policy->choose(plan.demand, without_leaving(*node, claim.victims)).has_value();
   });
 }
 
@@ -292,7 +294,7 @@ Verbs::BindReply Verbs::bind(std::string text, TimePoint deadline) {
   }
   parts_.denials.forget(args->uid);
   Binder::BindResult answer = parts_.binder.bind(*args, deadline);
-  if (answer.error.empty()) parts_.promises.kept(args->uid);
+  if (answer.error.empty()) parts_.promises.forget(args->uid);
   return {encode_bind_result(answer.error), answer.outcome};
 }
 

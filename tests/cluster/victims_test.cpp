@@ -125,12 +125,12 @@ class Fixture {
             .spared = spared_,
             .budgets = budgets_,
             .searches = searches_,
-            .refinements = refinements_};
+            .tries = tries_};
   }
   [[nodiscard]] std::vector<const model::NodeState*> nodes() const {
     return snapshot_->sorted_nodes();
   }
-  void limit_refinements(std::int64_t steps) { refinements_ = model::SearchBudget(steps); }
+  void limit_tries(std::int64_t steps) { tries_ = model::SearchBudget(steps); }
 
  private:
   void add_node(std::size_t n, const Site& site) {
@@ -155,7 +155,7 @@ class Fixture {
   model::PodDemand demand_;
   model::Ledger::Uids spared_;
   model::SearchBudget searches_;
-  model::SearchBudget refinements_;
+  model::SearchBudget tries_;
   std::shared_ptr<const policies::Policy> policy_ = *policies::make_policy("binpack", {});
   std::shared_ptr<const model::ClusterSnapshot> snapshot_;
 };
@@ -201,7 +201,7 @@ TEST(VictimsPropertyTest, HaveNobodyWhoCouldStayEvenWhereNotAllSetsAreTried) {
     testing::Random random(seed);
     const World world = random_world(random, 30);
     Fixture fixture(world);
-    fixture.limit_refinements(random.below(5));
+    fixture.limit_tries(random.below(5));
     const Preemptor preemptor = fixture.preemptor();
     for (const model::NodeState* node : fixture.nodes()) {
       const auto victims = cheapest_victims(preemptor, *node);
@@ -228,7 +228,7 @@ TEST(VictimsTest, AreFewWhereSeveralCardsAreNeeded) {
     }
   }
   Fixture fixture(world);
-  fixture.limit_refinements(kRefinements);
+  fixture.limit_tries(kVictimTries);
   const auto chosen = cheapest_preemption(fixture.preemptor(), fixture.nodes());
   ASSERT_TRUE(chosen);
   EXPECT_EQ(chosen->victims.pods.size(), 4U);

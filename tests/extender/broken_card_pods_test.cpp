@@ -87,8 +87,11 @@ class BrokenCardPodsTest : public ::testing::Test {
   Rig rig_;
   bool leads_ = true;
   Lines reports_;
-  BrokenCardPods pods_{
-      {.api = rig_.api, .clock = rig_.clock, .policies = rig_.policies, .api_timeout = 4s}};
+  BrokenCardPods pods_{{.api = rig_.api,
+                        .clock = rig_.clock,
+                        .policies = rig_.policies,
+                        .pods = rig_.table,
+                        .api_timeout = 4s}};
   std::optional<Evictor> evictor_;
 };
 

@@ -76,26 +76,26 @@ static_assert(!EvictsWithoutPermission<Evictor::Parts>);
 template <class Who>
 concept PreemptsWith = requires(const kube::Pod& pod, const model::PodDemand& demand,
                                 const policies::Policy& policy, const model::Ledger::Uids& spared,
-                                model::SearchBudget& searches, model::SearchBudget& refinements) {
+                                model::SearchBudget& searches, model::SearchBudget& tries) {
   Who{.pod = pod,
       .demand = demand,
       .policy = policy,
       .spared = spared,
       .budgets = nullptr,
       .searches = searches,
-      .refinements = refinements};
+      .tries = tries};
 };
 template <class Who>
 concept PreemptsWithoutSparing = requires(const kube::Pod& pod, const model::PodDemand& demand,
                                           const policies::Policy& policy,
                                           model::SearchBudget& searches,
-                                          model::SearchBudget& refinements) {
+                                          model::SearchBudget& tries) {
   Who{.pod = pod,
       .demand = demand,
       .policy = policy,
       .budgets = nullptr,
       .searches = searches,
-      .refinements = refinements};
+      .tries = tries};
 };
 static_assert(PreemptsWith<PreemptRequest>);
 static_assert(!PreemptsWithoutSparing<PreemptRequest>);

@@ -58,7 +58,7 @@ class PreemptionTest : public ::testing::Test {
                            .spared = spared_,
                            .budgets = budgets_known_ ? &budgets_ : nullptr,
                            .searches = searches_,
-                           .refinements = refinements_},
+                           .tries = tries_},
                           *cluster->find("n"), proposed);
   }
   static std::vector<std::string> uids(const std::optional<Victims>& victims) {
@@ -74,7 +74,7 @@ class PreemptionTest : public ::testing::Test {
   cluster::BudgetList budgets_;
   bool budgets_known_ = true;
   model::SearchBudget searches_;
-  model::SearchBudget refinements_;
+  model::SearchBudget tries_;
 };
 
 TEST_F(PreemptionTest, KeepsAProposalThatMakesRoomOnACard) {
@@ -225,7 +225,7 @@ TEST_F(PreemptionTest, DropsNodesThatNoVictimHelps) {
                                  .spared = spared_,
                                  .budgets = &budgets_,
                                  .searches = searches_,
-                                 .refinements = refinements_},
+                                 .tries = tries_},
                                 *snapshot);
   ASSERT_EQ(possible.size(), 1U);
   EXPECT_EQ(possible.at("n").uids, Uids{"b1"});
@@ -245,7 +245,7 @@ TEST_F(PreemptionTest, LeavesOutNodesThatTheBudgetOfSearchesDoesNotSufficeFor) {
                                    .spared = spared_,
                                    .budgets = &budgets_,
                                    .searches = budget,
-                                   .refinements = refinements_};
+                                   .tries = tries_};
     return preempt({{"n", {{"b1"}, 0}}}, preemptor, *snapshot).size();
   };
   EXPECT_EQ(possible(model::SearchBudget()), 1U);
@@ -263,7 +263,7 @@ TEST_F(PreemptionTest, PassesNodesItDoesNotKnowForPodsWithoutCards) {
                      .spared = spared_,
                      .budgets = &budgets_,
                      .searches = searches_,
-                     .refinements = refinements_},
+                     .tries = tries_},
                     *snapshot)
                 .size(),
             1U);

@@ -109,7 +109,7 @@ TEST_F(PromisesTest, EndSomeTimeAfterTheVictimsAreGone) {
 
 TEST_F(PromisesTest, EndWithThePod) {
   promise({"a"});
-  promises_.kept("p");
+  promises_.forget("p");
   EXPECT_EQ(kept(), Nodes{});
   promise({"a"});
   table_.erase("p");

@@ -152,14 +152,14 @@ TEST_F(PreemptionTest, KeepsTheRoomOfOneCardForThePodThatGetsIt) {
                                [](const auto& entry) { return entry.second.nominated == "node"; });
   };
   ASSERT_TRUE(watcher_.wait(is_nominated, 30s));
-  const auto leaving = [&]() -> std::string {
-    for (const auto& [uid, seen] : watcher_.pods()) {
-      if (seen.deleting) return seen.name;
+  std::string victim;
+  const auto leaves = [&](const SeenPods& pods) {
+    for (const auto& [uid, seen] : pods) {
+      if (seen.deleting) victim = seen.name;
     }
-    return "";
+    return !victim.empty();
   };
-  ASSERT_TRUE(watcher_.wait([&](const SeenPods&) { return !leaving().empty(); }, 30s));
-  const std::string victim = leaving();
+  ASSERT_TRUE(watcher_.wait(leaves, 30s));
   cluster_.add_pods({pod("thief", "0.6", "middle", 600)});
   EXPECT_FALSE(watcher_.wait_pod_bound("thief", 2s));
   cluster_.delete_pod(victim);

@@ -100,8 +100,10 @@ void CardPreemptor::follow(const DuePods& denials) {
 }
 
 CardPreemptor::DuePods CardPreemptor::due_of(DuePods denials) {
+  const auto cluster = parts_.ledger.snapshot();
+  parts_.promises.review(*cluster, parts_.pods);
   int least = model::kNoPriority;
-  parts_.ledger.snapshot()->for_each_present(
+  cluster->for_each_present(
       [&](const auto& node) { least = std::min(least, node.node->least_priority); });
   std::erase_if(denials, [&](const DenialPtr& denial) {
     return denial->pod->priority <= least || !is_due(*denial, cases_[denial->pod->uid]);

@@ -73,7 +73,7 @@ struct Nominated {
   std::string uid;   ///< precondition, as in Binding
   std::string node;  ///< empty = no more
 };
-/// @returns as bind_pod()
+/// @returns as bind_pod(), but kInvalidArgument for another UID
 Result<void> nominate_pod(KubeApi& api, const Nominated& pod, std::chrono::milliseconds timeout);
 
 /// @returns kNotFound, or kUnavailable for everything else: another try may succeed

@@ -211,7 +211,7 @@ TEST_F(ExtenderPolicyTest, OnlyTheNominationOfAPodWithoutANode) {
     const char* pod;
     const char* merge;
     const char* why;
-  } rows[] = {{"bound", R"({"status":{"nominatedNodeName":"a"}})", "only nominatedNodeName"},
+  } rows[] = {{"bound", R"({"status":{"nominatedNodeName":"a"}})", "nominatedNodeName"},
               {"waiting", R"({"status":{"phase":"Failed"}})", "only nominatedNodeName"},
               {"waiting", R"({"status":{"nominatedNodeName":"a","message":"x"}})",
                "only nominatedNodeName"},

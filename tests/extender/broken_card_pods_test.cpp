@@ -162,7 +162,12 @@ TEST_F(BrokenCardPodsTest, AreOnlyReportedWhereNothingReplacesThem) {
 
 TEST_F(BrokenCardPodsTest, LeaveADrainedCardAtOnce) {
   bound("p", "0.5", "a");
-  annotate_node("a", "tangram.dev/drain", "a-0");
+  annotate_node("a", "tangram.dev/drain", " a-0 = to be replaced");
+  look_for(10s);
+  EXPECT_EQ(leaving(), Lines{}) << "the agent has not cordoned it yet";
+  std::vector<model::Card> cards{testing::card("a-0"), testing::card("a-1")};
+  cards[0].cordoned = true;
+  annotate_node("a", "tangram.dev/cards", model::encode_cards(cards));
   look_for(1s);
   EXPECT_EQ(leaving(), Lines{"p"});
 }

@@ -29,9 +29,9 @@ bool contains(const Words& words, const std::string& word) {
 }
 
 TEST(CompletionTest, NamesTheCommands) {
-  EXPECT_EQ(complete({""}),
-            (Words{"autoscaler", "completion", "cordon-card", "doctor", "explain", "fill", "fit",
-                   "pods", "reset-card", "resize", "top", "uncordon-card", "whatif"}));
+  EXPECT_EQ(complete({""}), (Words{"autoscaler", "completion", "cordon-card", "doctor",
+                                   "drain-card", "explain", "fill", "fit", "pods", "reset-card",
+                                   "resize", "top", "uncordon-card", "whatif"}));
   EXPECT_EQ(complete({"do"}), Words{"doctor"});
   EXPECT_EQ(complete({"-n", "ml", "e"}), Words{"explain"}) << "options may come first";
   EXPECT_TRUE(complete({"xyz"}).empty());

@@ -34,14 +34,18 @@ struct EvictionMetric {
   const char* name;
   const char* help;
 };
+inline constexpr EvictionMetric kStuckEvictions{
+    "tangram_evictions_total", "Evictions requested of pods that can never start, by result."};
+inline constexpr EvictionMetric kBrokenCardEvictions{
+    "tangram_broken_card_evictions_total",
+    "Evictions requested of pods on broken cards, and on cards that are drained, by result."};
 
 struct EvictorSettings {
   bool enabled = true;
   std::chrono::seconds after{60};  ///< a pod must have been to be evicted without a break
   int per_minute = 10;
   std::chrono::milliseconds api_timeout{4'000};
-  EvictionMetric metric{"tangram_evictions_total",
-                        "Evictions requested of pods that can never start, by result."};
+  EvictionMetric metric = kStuckEvictions;
 };
 
 /// A pod to be evicted, as things are.

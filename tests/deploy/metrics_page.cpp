@@ -2,6 +2,7 @@
 
 #include "cluster/card_metrics.hpp"
 #include "extender/admission/admission_metrics.hpp"
+#include "extender/card_preemptor.hpp"
 #include "extender/cluster_metrics.hpp"
 #include "extender/evictor.hpp"
 #include "extender/health_routes.hpp"
@@ -128,12 +129,27 @@ std::string extender_text() {
                                    .denials = denials,
                                    .may_write = [](auto) { return false; },
                                    .term = [] { return std::uint64_t{0}; }});
+  const extender::Evictor card_evictor(
+      {.metric = extender::kBrokenCardEvictions},
+      {.api = api, .clock = clock, .may_write = [](auto) { return false; }, .report = nullptr});
+  const extender::CardPreemptor card_preemptor({}, {.api = api,
+                                                    .clock = clock,
+                                                    .ledger = ledger,
+                                                    .pods = pods,
+                                                    .promises = promises,
+                                                    .policies = policies,
+                                                    .denials = denials,
+                                                    .budgets = [] { return nullptr; },
+                                                    .following = [] { return false; },
+                                                    .may_write = [](auto) { return false; },
+                                                    .report = nullptr});
   const extender::PackingStream news({.ledger = ledger, .pods = pods, .clock = clock});
   std::vector<extender::Listeners::Status> listeners;
   for (const char* with_tls : {"metrics", "server", "webhook"}) {
     listeners.push_back({with_tls, {}, http::tls::Identity::Health{}});
   }
-  return extender::exposition({&verbs, &admission, &resizer, &evictor, &waker, &cluster, &news}) +
+  return extender::exposition({&verbs, &admission, &resizer, &evictor, &card_evictor,
+                               &card_preemptor, &waker, &cluster, &news}) +
          prometheus::TextSerializer().Serialize(extender::Listeners::metrics_of(listeners));
 }
 

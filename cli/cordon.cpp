@@ -23,6 +23,16 @@ Result<void> check_reason(const std::string& reason) {
                                           std::to_string(kMaxReason) + " bytes without commas");
 }
 
+/// The node's annotation with the card and the reason.
+/// @returns nothing if it says so already
+std::optional<std::string> cordon_with(const FoundCard& found, const std::string& uuid,
+                                       const std::string& reason) {
+  std::string annotation = with_card(found.node.cordon, uuid, reason);
+  const bool listed = node::parse_card_names(found.node.cordon).ids.contains(uuid);
+  if (listed && (reason.empty() || annotation == found.node.cordon)) return std::nullopt;
+  return annotation;
+}
+
 bool is_draining(const FoundCard& found, const std::string& uuid) {
   return node::parse_card_names(found.node.drain).ids.contains(uuid);
 }
@@ -89,11 +99,8 @@ Result<std::string> cordon_card(kube::KubeApi& api, const std::string& card,
   if (auto good = check_reason(reason); !good) return good.error();
   const NamedCard named = named_card(card);
   return change_cordon(api, named, [&](const FoundCard& found) -> Result<CordonStep> {
-    std::string annotation = with_card(found.node.cordon, named.uuid, reason);
-    const bool listed = node::parse_card_names(found.node.cordon).ids.contains(named.uuid);
-    if (listed && (reason.empty() || annotation == found.node.cordon)) {
-      return CordonStep{card_name(found) + " is cordoned already"};
-    }
+    auto annotation = cordon_with(found, named.uuid, reason);
+    if (!annotation) return CordonStep{card_name(found) + " is cordoned already"};
     return CordonStep{
         card_name(found) +
             " cordoned: within seconds it takes no new pods; its pods keep running. Undo: "
@@ -108,11 +115,9 @@ Result<std::string> drain_card(kube::KubeApi& api, const std::string& card,
   if (auto good = check_reason(reason); !good) return good.error();
   const NamedCard named = named_card(card);
   return change_cordon(api, named, [&](const FoundCard& found) -> Result<CordonStep> {
-    std::string cordon = with_card(found.node.cordon, named.uuid, reason);
-    const bool listed = node::parse_card_names(found.node.cordon).ids.contains(named.uuid);
-    const bool stays = listed && (reason.empty() || cordon == found.node.cordon);
+    auto cordon = cordon_with(found, named.uuid, reason);
     const bool drains = is_draining(found, named.uuid);
-    if (stays && drains) return CordonStep{card_name(found) + " is being drained already"};
+    if (!cordon && drains) return CordonStep{card_name(found) + " is being drained already"};
     return CordonStep{
         .sentence = card_name(found) +
                     " cordoned and drained: it takes no new pods, and the extender evicts its pods "
@@ -120,7 +125,7 @@ Result<std::string> drain_card(kube::KubeApi& api, const std::string& card,
                     "room for them. A pod that stays has an event CardBroken that says why. Undo: "
                     "kubectl tangram uncordon-card" +
                     flags + " " + named.text,
-        .annotation = stays ? std::nullopt : std::optional(std::move(cordon)),
+        .annotation = std::move(cordon),
         .drain =
             drains ? std::nullopt : std::optional(with_card(found.node.drain, named.uuid, ""))};
   });

@@ -60,7 +60,6 @@ std::vector<PodOnBrokenCard> pods_on_broken_cards(const model::ClusterSnapshot& 
       if (allocation->tentative || allocation->terminating) continue;
       if (auto fault = fault_of(*allocation, faults)) {
         pods.push_back({{allocation->pod_uid, allocation->pod_namespace, allocation->pod_name},
-                        node.name,
                         std::move(fault->why),
                         fault->draining});
       }

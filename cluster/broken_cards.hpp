@@ -12,7 +12,6 @@ namespace tangram::cluster {
 /// A pod that was granted such a card.
 struct PodOnBrokenCard {
   PodName pod;
-  std::string node;
   std::string why;        ///< "its card GPU-1 is unhealthy: ..."
   bool draining = false;  ///< an operator wants the card empty; it may be healthy
 };

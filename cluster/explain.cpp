@@ -192,13 +192,13 @@ void write_preemption(Writer& out, const kube::Pod& pod, const PodPlan& plan,
     }
     if (node->present && fits_in_tree(plan.demand, *node)) short_of_cards.push_back(node);
   }
-  const model::Ledger::Uids nobody;
+  const model::Ledger::Uids no_pods;
   model::SearchBudget searches(kExplainSteps);
   model::SearchBudget tries(kVictimTries);
   const auto preemption = cheapest_preemption({.demand = plan.demand,
                                                .policy = *plan.policy,
                                                .priority = pod.priority,
-                                               .spared = nobody,
+                                               .spared = no_pods,
                                                .budgets = budgets,
                                                .searches = searches,
                                                .tries = tries},

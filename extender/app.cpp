@@ -241,6 +241,17 @@ Verbs::Parts App::verb_parts() {
           .following = [this] { return following(); }};
 }
 
+std::function<bool(milliseconds)> App::writes_of_the_leader() {
+  return [this](milliseconds takes) { return serving() && may_write(takes); };
+}
+
+App::Report App::reporter(std::string action) {
+  return [this, action = std::move(action)](const cluster::PodName& pod, std::string_view reason,
+                                            const std::string& sentence) {
+    pod_events_.report(pod, reason, action, sentence);
+  };
+}
+
 Resizer::Parts App::resizer_parts() {
   return {.api = parts_.api,
           .ledger = ledger_,
@@ -248,34 +259,29 @@ Resizer::Parts App::resizer_parts() {
           .promises = promises_,
           .policies = policies_,
           .clock = parts_.clock,
-          .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
+          .may_write = writes_of_the_leader(),
           .sign = signer(),
           .check = check_,
-          .report =
-              [this](const cluster::PodName& pod, std::string_view reason,
-                     const std::string& sentence) {
-                pod_events_.report(pod, reason, "Resize", sentence);
-              }};
+          .report = reporter("Resize")};
 }
 
 Evictor::Parts App::evictor_parts() {
   return {.api = parts_.api,
           .clock = parts_.clock,
-          .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
-          .report =
-              [this](const cluster::PodName& pod, const std::string& sentence) {
-                pod_events_.report(pod, "CannotStart", "Evict", sentence);
-              }};
+          .may_write = writes_of_the_leader(),
+          .report = [report = reporter("Evict")](const cluster::PodName& pod,
+                                                 const std::string& sentence) {
+            report(pod, "CannotStart", sentence);
+          }};
 }
 
 Evictor::Parts App::card_evictor_parts() {
   return {.api = parts_.api,
           .clock = parts_.clock,
-          .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
-          .report =
-              [this](const cluster::PodName& pod, const std::string& sentence) {
-                pod_events_.report(pod, "CardBroken", "Evict", sentence);
-              },
+          .may_write = writes_of_the_leader(),
+          .report = [report = reporter("Evict")](
+                        const cluster::PodName& pod,
+                        const std::string& sentence) { report(pod, "CardBroken", sentence); },
           .obstacle =
               [this](const EvictionCase& one) {
                 return broken_card_pods_.obstacle(one, *ledger_.snapshot());
@@ -291,7 +297,7 @@ Waker::Parts App::waker_parts() {
           .promises = promises_,
           .policies = policies_,
           .denials = denials_,
-          .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
+          .may_write = writes_of_the_leader(),
           .term = [this] { return term(); }};
 }
 
@@ -305,12 +311,8 @@ CardPreemptor::Parts App::card_preemptor_parts() {
           .denials = denials_,
           .budgets = [this] { return budgets(); },
           .following = [this] { return following() && budget_reflector_.health().following; },
-          .may_write = [this](milliseconds takes) { return serving() && may_write(takes); },
-          .report =
-              [this](const cluster::PodName& pod, std::string_view reason,
-                     const std::string& sentence) {
-                pod_events_.report(pod, reason, "Preempt", sentence);
-              }};
+          .may_write = writes_of_the_leader(),
+          .report = reporter("Preempt")};
 }
 
 ClusterMetrics::Parts App::metrics_parts() {

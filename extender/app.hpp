@@ -38,6 +38,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace tangram::extender {
@@ -97,7 +99,14 @@ class App {
   App(const config::Config& config, const Parts& parts, cluster::PolicySettings policy_settings,
       GrantKeysPtr grant_keys);
 
+  using Report = std::function<void(const cluster::PodName&, std::string_view reason,
+                                    const std::string& sentence)>;
+
   // How the parts are connected.
+  /// May a write that takes so long be sent now by a part that acts on its own?
+  [[nodiscard]] std::function<bool(std::chrono::milliseconds)> writes_of_the_leader();
+  /// Writes events with that action.
+  [[nodiscard]] Report reporter(std::string action);
   [[nodiscard]] Binder::Parts binder_parts();
   [[nodiscard]] Verbs::Parts verb_parts();
   [[nodiscard]] model::Signer signer();

@@ -27,7 +27,7 @@ using std::chrono::seconds;
 constexpr milliseconds kLook{500};
 constexpr seconds kFirstBackoff{10};
 constexpr seconds kMaxBackoff{300};
-/// Between two searches for a pod for which nobody could be evicted.
+/// Between two searches for a pod for which no pod could be evicted.
 constexpr seconds kSearchAgain{5};
 constexpr seconds kMaxSearchBackoff{60};
 
@@ -82,7 +82,7 @@ void CardPreemptor::run(const std::stop_token& stop) {
 
 void CardPreemptor::look() {
   if (!settings_.enabled || !parts_.following() || !parts_.may_write(settings_.api_timeout)) return;
-  DuePods denials = parts_.denials.all();
+  DenialList denials = parts_.denials.all();
   follow(denials);
   if (denials.empty() || parts_.clock.now() < next_eviction_) return;
   for (const DenialPtr& denial : due_of(std::move(denials))) {
@@ -91,7 +91,7 @@ void CardPreemptor::look() {
 }
 
 /// Forgets pods that wait no more.
-void CardPreemptor::follow(const DuePods& denials) {
+void CardPreemptor::follow(const DenialList& denials) {
   std::set<std::string_view> denied;
   for (const DenialPtr& denial : denials) denied.insert(denial->pod->uid);
   std::erase_if(cases_, [&](const auto& one) {
@@ -99,7 +99,7 @@ void CardPreemptor::follow(const DuePods& denials) {
   });
 }
 
-CardPreemptor::DuePods CardPreemptor::due_of(DuePods denials) {
+CardPreemptor::DenialList CardPreemptor::due_of(DenialList denials) {
   const auto cluster = parts_.ledger.snapshot();
   parts_.promises.review(*cluster, parts_.pods);
   int least = model::kNoPriority;
@@ -264,7 +264,7 @@ bool CardPreemptor::nominate(const kube::Pod& pod, const std::string& node) {
       kube::nominate_pod(parts_.api, {.ns = pod.ns, .name = pod.name, .uid = pod.uid, .node = node},
                          settings_.api_timeout);
   if (!done) {
-    spdlog::warn("pod {} could not be nominated, so nobody is evicted for it: {}", pod.full_name(),
+    spdlog::warn("pod {} could not be nominated, so no pod is evicted for it: {}", pod.full_name(),
                  done.error().message);
   }
   return done.has_value();

@@ -122,7 +122,7 @@ class CardPreemptor final : public prometheus::Collectable {
     std::chrono::seconds search_backoff{};  ///< after a search in vain
     std::optional<TimePoint> woken{};       ///< when kube-scheduler was last made to ask again
   };
-  using DuePods = std::vector<DenialPtr>;
+  using DenialList = std::vector<DenialPtr>;
   /// What is known when victims are chosen.
   struct Moment {
     cluster::ClusterPtr cluster;
@@ -132,9 +132,9 @@ class CardPreemptor final : public prometheus::Collectable {
     model::SearchBudget tries{cluster::kVictimTries};
   };
 
-  void follow(const DuePods& denials);
+  void follow(const DenialList& denials);
   /// Those that are due, the most important first, and of these the one not looked at for longest.
-  [[nodiscard]] DuePods due_of(DuePods denials);
+  [[nodiscard]] DenialList due_of(DenialList denials);
   [[nodiscard]] bool is_due(const Denial& denial, const Case& its) const;
   /// @returns whether anybody was to be evicted
   bool look_at(const Denial& denial, Case& its);

@@ -86,8 +86,8 @@ using BrokenCards = Config::BrokenCards;
 constexpr Setting kBrokenCardsSettings[]{
     {"evict",
      "Whether the leader evicts them, through the Eviction API. Only pods of a controller other "
-     "than "
-     "a DaemonSet, and only while another node or card has room for the next pod. false = their "
+     "than a DaemonSet, and only while another node or card has room for the next pod. false = "
+     "their "
      "events say what to do; cards that are drained are not emptied either.",
      yes_or_no<&BrokenCards::evict>()},
     {"after_s",
@@ -98,8 +98,7 @@ constexpr Setting kBrokenCardsSettings[]{
                                  {86'400, "to wait longer, write evict: false"})},
     {"per_minute",
      "Evictions in a minute, evenly spread: if many cards seem to be broken by mistake, people "
-     "have "
-     "time to see it.",
+     "have time to see it.",
      number<&BrokenCards::per_minute>({1, "0 would be evict: false"},
                                       {60, "one a second is as often as the leader looks"})}};
 
@@ -108,8 +107,7 @@ constexpr Setting kCardPreemptionSettings[]{
     {"enabled",
      "Whether the leader evicts pods of lower priority for such a pod: as few as possible, through "
      "the Eviction API, and only if no disruption budget is broken. kube-scheduler's own "
-     "preemption "
-     "goes on in any case.",
+     "preemption goes on in any case.",
      yes_or_no<&CardPreemption::enabled>()},
     {"per_minute", "Evictions in a minute, of all such pods together.",
      number<&CardPreemption::per_minute>(

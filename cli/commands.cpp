@@ -265,7 +265,11 @@ Result<CommandResult> Commands::whatif() {
   const auto server = api();
   if (!server) return server.error();
   const FoundWebhook found = find_webhook(**server, options_.system_namespace);
-  const auto pods = what_if(**read, manifests->pods, found.webhook);
+  const bool preempts = !settings.config || settings.config->card_preemption.enabled;
+  const PreemptionFacts facts = preempts ? read_preemption_facts(**server) : PreemptionFacts();
+  const bool facts_known = preempts && facts.problem.empty();
+  const auto pods =
+      what_if(**read, *manifests, found.webhook, facts_known ? &facts : nullptr);
   const int exit = all_placed(pods) ? kDone : kNo;
   if (for_programs(options_.output)) return document(options_.output, whatif_json(pods), exit);
   std::string drawn = draw_whatif(screen_, pods, options_.output == Output::kWide);
@@ -273,6 +277,9 @@ Result<CommandResult> Commands::whatif() {
     drawn += "skipped, because they create no pods: " + one_line(joined(manifests->skipped)) + "\n";
   }
   drawn = with_note(std::move(drawn), assumed_of(found), screen_);
+  if (!facts.problem.empty()) {
+    drawn = with_note(std::move(drawn), "preemption is not shown: " + facts.problem, screen_);
+  }
   return CommandResult{with_assumptions(std::move(drawn), settings, screen_), exit};
 }
 

@@ -25,6 +25,7 @@ struct Head {
   std::string ns;
   std::int64_t replicas = 1;     ///< Deployment, ReplicaSet, StatefulSet
   std::int64_t parallelism = 1;  ///< Job
+  std::string priority_class;    ///< of its pods
 };
 
 Result<Head> read_head(std::string object) {
@@ -35,7 +36,10 @@ Result<Head> read_head(std::string object) {
                        head.ns);
   };
   const auto read_spec = [&](json::Reader& spec) {
-    json::read_members(spec, "replicas", head.replicas, "parallelism", head.parallelism);
+    json::read_members(spec, "replicas", head.replicas, "parallelism", head.parallelism,
+                       "priorityClassName", head.priority_class, "template",
+                       json::members("spec", json::members("priorityClassName",
+                                                           head.priority_class)));
   };
   json::read_members(in, "kind", head.kind, "metadata", read_metadata, "spec", read_spec);
   if (auto done = in.finish(); !done) return done.error();
@@ -84,6 +88,7 @@ Result<void> add(const kube::YamlObject& object, const std::string& ns, Manifest
   for (std::int64_t i = 0; i < *count; ++i) {
     if (*count > 1) pod->name = name + "-" + std::to_string(i);
     manifests.pods.push_back(*pod);
+    manifests.priority_classes.push_back(head->priority_class);
   }
   return {};
 }

@@ -2,14 +2,19 @@
 
 #include "cluster/allocations.hpp"
 #include "cluster/in_tree.hpp"
+#include "cluster/victims.hpp"
 #include "model/fit.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 namespace tangram::cli {
 
 namespace {
+
+/// Of one preemption, for pods of several containers: up to 0.1 s.
+constexpr std::int64_t kPreemptionSteps = 2'000'000;
 
 /// Assumes the choice on the node.
 Placed assume_on(const kube::Pod& pod, const cluster::PodPlan& plan, const policies::Choice& choice,
@@ -80,6 +85,35 @@ Outcome Simulation::place(const kube::Pod& pod, const cluster::PodPlan& plan) {
   const policies::Choice choice = std::move(*best->evaluation->choice);
   best->evaluation.reset();
   return assume_on(pod, plan, choice, best->state);
+}
+
+std::optional<Preempting> Simulation::preempt(const kube::Pod& pod, const cluster::PodPlan& plan,
+                                              const cluster::BudgetList& budgets) {
+  std::vector<const model::NodeState*> nodes;
+  for (const Candidate& candidate : nodes_) {
+    if (!candidate.cordoned) nodes.push_back(&candidate.state);
+  }
+  const model::Ledger::Uids no_pods;
+  model::SearchBudget searches(kPreemptionSteps);
+  model::SearchBudget tries(cluster::kVictimTries);
+  auto found = cluster::cheapest_preemption({.demand = plan.demand,
+                                             .policy = *plan.policy,
+                                             .priority = pod.priority,
+                                             .spared = no_pods,
+                                             .budgets = budgets,
+                                             .searches = searches,
+                                             .tries = tries},
+                                            std::move(nodes));
+  if (!found) return std::nullopt;
+  const auto candidate = std::ranges::find(nodes_, found->node,
+                                           [](const Candidate& one) { return one.state.name; });
+  model::NodeState left = model::without_pods(candidate->state, found->victims.uids());
+  const auto choice = plan.policy->choose(plan.demand, left);
+  if (!choice) return std::nullopt;
+  candidate->state = std::move(left);
+  candidate->evaluation.reset();
+  return Preempting{assume_on(pod, plan, *choice, candidate->state),
+                    std::move(found->victims.pods)};
 }
 
 Simulation::Capacity Simulation::capacity(const kube::Pod& pod, const cluster::PodPlan& plan,

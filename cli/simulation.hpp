@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cluster/disruption_budgets.hpp"
 #include "cluster/policy_source.hpp"
 #include "kube/objects.hpp"
 #include "model/snapshot.hpp"
@@ -28,6 +29,11 @@ struct Unplaced {
   /// "fits none of 12 nodes: 8 × no GPU card has ...; 4 × ...".
   [[nodiscard]] std::string sentence() const;
 };
+/// The pod would go there once these have been evicted.
+struct Preempting {
+  Placed place;
+  std::vector<model::AllocationPtr> victims;
+};
 /// The pods on each node, in order of placement.
 using NodePods = std::vector<std::pair<std::string, std::vector<Placed>>>;
 using Outcome = std::variant<Placed, Unplaced>;
@@ -43,6 +49,12 @@ class Simulation {
 
   /// Assumes the pod where its policy scores highest; on a tie on the first node by name.
   Outcome place(const kube::Pod& pod, const cluster::PodPlan& plan);
+
+  /// Evicts the cheapest pods of lower priority, breaking no budget, and assumes the pod in their
+  /// place.
+  /// @returns nothing if that does not help
+  std::optional<Preempting> preempt(const kube::Pod& pod, const cluster::PodPlan& plan,
+                                    const cluster::BudgetList& budgets);
 
   /// How many pods of one kind fit each node, each node filled by itself. Changes nothing.
   struct Capacity {

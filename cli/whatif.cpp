@@ -16,7 +16,8 @@ namespace tangram::cli {
 namespace {
 
 std::string_view to_string(WhatIf::Fate fate) {
-  constexpr std::array<std::string_view, 4> kNames{"placed", "waits", "refused", "no-gpu"};
+  constexpr std::array<std::string_view, 5> kNames{"placed", "preempts", "waits", "refused",
+                                                        "no-gpu"};
   return kNames.at(static_cast<std::size_t>(fate));
 }
 
@@ -31,7 +32,27 @@ const model::ContainerRequest* without_slot(const model::GpuRequest& request,
   return nullptr;
 }
 
-WhatIf try_out(const Cluster& cluster, Simulation& simulation, const kube::Pod& pod) {
+/// Pods that leave for the pod, if it may preempt others.
+bool evict_for(const kube::Pod& pod, const cluster::PodPlan& plan, Simulation& simulation,
+               cluster::BudgetList& budgets, WhatIf& result) {
+  const bool in_group = pod.group.kind == kube::GroupOfPod::Kind::kPodGroup;
+  if (pod.never_preempts || in_group) return false;  // nobody is evicted for one member
+  auto found = simulation.preempt(pod, plan, budgets);
+  if (!found) return false;
+  budgets = after_evictions(budgets, found->victims);
+  result.fate = WhatIf::Fate::kPreempts;
+  result.place = std::move(found->place);
+  for (const model::AllocationPtr& victim : found->victims) {
+    result.victims.push_back(victim->pod_namespace + "/" + victim->pod_name + " (priority " +
+                             std::to_string(victim->priority) + ")");
+  }
+  result.why = "evicts " + joined(result.victims) + " from node " + result.place.node;
+  return true;
+}
+
+/// @param budgets  null: nobody is evicted
+WhatIf try_out(const Cluster& cluster, Simulation& simulation, const kube::Pod& pod,
+               cluster::BudgetList* budgets) {
   WhatIf result{.ns = pod.ns, .name = pod.name};
   const auto plan = cluster.policies().plan(pod);
   if (!plan) {
@@ -58,7 +79,7 @@ WhatIf try_out(const Cluster& cluster, Simulation& simulation, const kube::Pod& 
   if (auto* const placed = std::get_if<Placed>(&outcome)) {
     result.fate = WhatIf::Fate::kPlaced;
     result.place = std::move(*placed);
-  } else {
+  } else if (budgets == nullptr || !evict_for(pod, *plan, simulation, *budgets, result)) {
     result.fate = WhatIf::Fate::kWaits;
     result.why = std::get<Unplaced>(outcome).sentence();
   }
@@ -72,12 +93,24 @@ std::size_t count_of(const std::vector<WhatIf>& pods, WhatIf::Fate fate) {
 
 }  // namespace
 
-std::vector<WhatIf> what_if(const Cluster& cluster, std::vector<kube::Pod> pods, Webhook webhook) {
-  if (webhook != Webhook::kMissing) std::ranges::for_each(pods, add_slots);
+std::vector<WhatIf> what_if(const Cluster& cluster, Manifests manifests, Webhook webhook,
+                            const PreemptionFacts* facts) {
+  if (webhook != Webhook::kMissing) std::ranges::for_each(manifests.pods, add_slots);
   Simulation simulation(*cluster.snapshot(), cordoned_nodes(cluster));
+  cluster::BudgetList budgets = facts == nullptr ? cluster::BudgetList() : facts->budgets;
   std::vector<WhatIf> results;
-  results.reserve(pods.size());
-  for (const kube::Pod& pod : pods) results.push_back(try_out(cluster, simulation, pod));
+  results.reserve(manifests.pods.size());
+  for (std::size_t i = 0; i < manifests.pods.size(); ++i) {
+    kube::Pod& pod = manifests.pods[i];
+    const std::string refusal =
+        facts == nullptr ? "" : set_priority(pod, manifests.priority_classes[i], *facts);
+    if (refusal.empty()) {
+      results.push_back(try_out(cluster, simulation, pod, facts == nullptr ? nullptr : &budgets));
+    } else {
+      results.push_back({.ns = pod.ns, .name = pod.name, .fate = WhatIf::Fate::kRefused,
+                         .why = refusal});
+    }
+  }
   return results;
 }
 
@@ -105,13 +138,15 @@ std::string draw_whatif(const Screen& screen, const std::vector<WhatIf>& pods, b
                  "\n";
     }
   }
-  const std::size_t placed = count_of(pods, WhatIf::Fate::kPlaced);
+  const std::size_t preempting = count_of(pods, WhatIf::Fate::kPreempts);
+  const std::size_t placed = count_of(pods, WhatIf::Fate::kPlaced) + preempting;
   const std::size_t asking = pods.size() - count_of(pods, WhatIf::Fate::kNoGpu);
   std::string text = table.empty() ? "" : table.text(screen) + "\n";
   if (!reasons.empty()) text += reasons + "\n";
   return text +
          paint(screen.style, all_placed(pods) ? kGood : kBad,
                std::to_string(placed) + " of " + counted(asking, "GPU pod") + " would be placed") +
+         (preempting == 0 ? "" : ", " + std::to_string(preempting) + " by evicting others") +
          "; nothing was written\n";
 }
 
@@ -131,6 +166,8 @@ std::string whatif_json(const std::vector<WhatIf>& pods) {
       }
       out.end_array().end_object();
     }
+    out.end_array().key("victims").begin_array();
+    for (const std::string& victim : pod.victims) out.string(victim);
     out.end_array().member("why", pod.why).end_object();
   }
   out.end_array().member("allPlaced", all_placed(pods)).end_object();

@@ -269,7 +269,7 @@ TEST(AutoscalerTest, HeadroomFitsOnlyAnIdleNode) {
   const std::vector<kube::Pod> pods = headroom_pods(*node);
   ASSERT_EQ(pods.size(), 1U);
   const auto cluster = rig.cluster();
-  const auto results = what_if(*cluster, {pods[0], pods[0]}, Webhook::kInstalled);
+  const auto results = what_if(*cluster, {.pods = {pods[0], pods[0]}}, Webhook::kInstalled);
   ASSERT_EQ(results.size(), 2U);
   EXPECT_EQ(results[0].place.node, "b") << results[0].why;
   EXPECT_EQ(results[1].fate, WhatIf::Fate::kWaits);

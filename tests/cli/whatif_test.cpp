@@ -43,7 +43,7 @@ std::vector<WhatIf> tried(Rig& rig, const std::string& text,
                           Webhook webhook = Webhook::kInstalled) {
   const auto manifests = read_manifests(text, "ml");
   if (!manifests) throw std::runtime_error(manifests.error().message);
-  return what_if(*rig.cluster(), manifests->pods, webhook);
+  return what_if(*rig.cluster(), *manifests, webhook);
 }
 
 TEST(ManifestsTest, MakesThePodsOfWorkloads) {
@@ -152,6 +152,94 @@ TEST(WhatIfTest, APodThatNamesItsNodeGetsNoCard) {
   EXPECT_EQ(pods[0].why, model::node_name_mistake("a"));
   EXPECT_EQ(pods[1].fate, WhatIf::Fate::kPlaced) << "it took nothing";
   EXPECT_EQ(pods[2].fate, WhatIf::Fate::kPlaced);
+}
+
+/// Classes low, high and polite, and the default one.
+constexpr const char* kClasses = R"({"metadata":{"resourceVersion":"1"},"items":[
+  {"metadata":{"name":"usual"},"value":10,"globalDefault":true},
+  {"metadata":{"name":"high"},"value":1000},
+  {"metadata":{"name":"polite"},"value":1000,"preemptionPolicy":"Never"}]})";
+
+/// Node a has two cards with two halves each, of pods with the priorities 0, 20, 20 and 20.
+class WhatIfPreemptionTest : public ::testing::Test {
+ protected:
+  WhatIfPreemptionTest() {
+    rig_.api.answer("/apis/scheduling.k8s.io/v1/priorityclasses", kClasses);
+    rig_.add_node("a", {testing::card("GPU-a0"), testing::card("GPU-a1")});
+    for (int i = 0; i < 4; ++i) {
+      testing::PodText pod;
+      pod.name = "p" + std::to_string(i);
+      pod.annotations = {{"tangram.dev/gpu-fraction", "0.5"}};
+      pod.limits = {{"tangram.dev/gpu-slot", "1"}};
+      pod.labels = {{"app", pod.name}};
+      pod.priority = i == 0 ? 0 : 20;
+      rig_.bind(pod.name, rig_.add_pod(pod), "a",
+                {testing::granted(i < 2 ? "GPU-a0" : "GPU-a1", 40'960, 500)});
+    }
+  }
+  static std::string pod(const std::string& name, const std::string& share,
+                         const std::string& members) {
+    return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+           ", annotations: {tangram.dev/gpu-fraction: \"" + share + "\"}}\nspec: {" + members +
+           " containers: [{name: main}]}\n";
+  }
+  std::vector<WhatIf> tried(const std::string& text) {
+    const auto manifests = read_manifests(text, "ml");
+    if (!manifests) throw std::runtime_error(manifests.error().message);
+    const PreemptionFacts facts = read_preemption_facts(rig_.api);
+    EXPECT_EQ(facts.problem, "");
+    return what_if(*rig_.cluster(), *manifests, Webhook::kInstalled, &facts);
+  }
+  using Names = std::vector<std::string>;
+
+  Rig rig_;
+};
+
+TEST_F(WhatIfPreemptionTest, NamesThePodsThatWouldBeEvicted) {
+  const auto pods = tried(pod("urgent", "0.5", "priorityClassName: high,") +
+                          pod("next", "1", "priorityClassName: high,"));
+  ASSERT_EQ(pods.size(), 2U);
+  EXPECT_EQ(pods[0].fate, WhatIf::Fate::kPreempts);
+  EXPECT_EQ(pods[0].victims, Names{"ml/p0 (priority 0)"});
+  EXPECT_EQ(pods[0].place.containers.at(0).cards.at(0).uuid, "GPU-a0");
+  EXPECT_EQ(pods[0].why, "evicts ml/p0 (priority 0) from node a");
+  EXPECT_EQ(pods[1].victims, (Names{"ml/p2 (priority 20)", "ml/p3 (priority 20)"}))
+      << "of the other card: urgent is as important";
+  EXPECT_TRUE(all_placed(pods));
+  EXPECT_NE(draw_whatif(file_screen(), pods, false)
+                .find("2 of 2 GPU pods would be placed, 2 by evicting others; nothing was written"),
+            std::string::npos);
+}
+
+TEST_F(WhatIfPreemptionTest, TheDefaultClassCountsAndPolitePodsEvictNobody) {
+  const auto pods =
+      tried(pod("usual", "0.5", "") + pod("polite", "0.5", "priorityClassName: polite,"));
+  EXPECT_EQ(pods[0].victims, Names{"ml/p0 (priority 0)"}) << "its priority is 10";
+  EXPECT_EQ(pods[1].fate, WhatIf::Fate::kWaits);
+}
+
+TEST_F(WhatIfPreemptionTest, AClassThatDoesNotExistIsRefused) {
+  const auto pods = tried(pod("p", "0.5", "priorityClassName: none-such,"));
+  EXPECT_EQ(pods[0].fate, WhatIf::Fate::kRefused);
+  EXPECT_EQ(pods[0].why, "there is no PriorityClass \"none-such\"");
+}
+
+TEST_F(WhatIfPreemptionTest, ABudgetIsSpentOnce) {
+  rig_.ask(testing::write_request(
+      kube::Method::kPost, "/apis/policy/v1/namespaces/ml/poddisruptionbudgets",
+      R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b",)"
+      R"("namespace":"ml"},"spec":{"selector":{"matchExpressions":[{"key":"app","operator":)"
+      R"("Exists"}]}},"status":{"disruptionsAllowed":1}})"));
+  const auto pods = tried(pod("first", "0.5", "priorityClassName: high,") +
+                          pod("second", "0.5", "priorityClassName: high,"));
+  EXPECT_EQ(pods[0].victims, Names{"ml/p0 (priority 0)"});
+  EXPECT_EQ(pods[1].fate, WhatIf::Fate::kWaits);
+}
+
+TEST_F(WhatIfPreemptionTest, WithoutTheRightToReadClassesNobodyIsEvicted) {
+  rig_.api.answer("/apis/scheduling.k8s.io/v1/priorityclasses", 403,
+                  R"({"kind":"Status","message":"not for you"})");
+  EXPECT_NE(read_preemption_facts(rig_.api).problem.find("tangram-viewer"), std::string::npos);
 }
 
 TEST(WebhookTest, IsFoundByItsService) {

@@ -239,6 +239,7 @@ std::string draw_pending(const Screen& screen, const ExplainView& view, bool all
                      "\n";
   if (!view.policy.empty()) text += "requests " + request_of(view) + "\n";
   text += findings_text(screen, view);
+  if (!view.group.empty()) text += in_lines(screen, view.group) + "\n";
   if (!view.victims.empty()) text += in_lines(screen, preemption_text(view)) + "\n";
   const std::size_t most = all ? view.nodes.size() : kMostExplained;
   bool separate = true;  // a blank line around a node with its cards

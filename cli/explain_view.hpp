@@ -90,6 +90,7 @@ struct ExplainView {
   std::string summary;               ///< bound: why it has not started; empty = nothing is known
   std::string preemption_node;  ///< pending: where pods would be evicted for it; empty = nowhere
   std::vector<ExplainedVictim> victims;
+  std::string group;  ///< pending: what its group lacks, as a sentence; empty = it has none
   std::string note;
   std::string resize_state;   ///< bound: "Deferred", ...; empty = the pod has what it requests
   std::string resize_reason;  ///< a sentence; may be empty

@@ -36,10 +36,10 @@ Result<Head> read_head(std::string object) {
                        head.ns);
   };
   const auto read_spec = [&](json::Reader& spec) {
-    json::read_members(spec, "replicas", head.replicas, "parallelism", head.parallelism,
-                       "priorityClassName", head.priority_class, "template",
-                       json::members("spec", json::members("priorityClassName",
-                                                           head.priority_class)));
+    json::read_members(
+        spec, "replicas", head.replicas, "parallelism", head.parallelism, "priorityClassName",
+        head.priority_class, "template",
+        json::members("spec", json::members("priorityClassName", head.priority_class)));
   };
   json::read_members(in, "kind", head.kind, "metadata", read_metadata, "spec", read_spec);
   if (auto done = in.finish(); !done) return done.error();

@@ -50,8 +50,8 @@ PreemptionFacts read_preemption_facts(kube::KubeApi& api) {
 std::string set_priority(kube::Pod& pod, const std::string& class_name,
                          const PreemptionFacts& facts) {
   const auto by_name = facts.classes.find(class_name);
-  const auto by_default = std::ranges::find_if(
-      facts.classes, [](const auto& one) { return one.second.is_default; });
+  const auto by_default =
+      std::ranges::find_if(facts.classes, [](const auto& one) { return one.second.is_default; });
   const auto found = class_name.empty() ? by_default : by_name;
   if (found != facts.classes.end()) {
     pod.priority = found->second.value;

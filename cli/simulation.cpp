@@ -105,8 +105,8 @@ std::optional<Preempting> Simulation::preempt(const kube::Pod& pod, const cluste
                                              .tries = tries},
                                             std::move(nodes));
   if (!found) return std::nullopt;
-  const auto candidate = std::ranges::find(nodes_, found->node,
-                                           [](const Candidate& one) { return one.state.name; });
+  const auto candidate =
+      std::ranges::find(nodes_, found->node, [](const Candidate& one) { return one.state.name; });
   model::NodeState left = model::without_pods(candidate->state, found->victims.uids());
   const auto choice = plan.policy->choose(plan.demand, left);
   if (!choice) return std::nullopt;

@@ -17,7 +17,7 @@ namespace {
 
 std::string_view to_string(WhatIf::Fate fate) {
   constexpr std::array<std::string_view, 5> kNames{"placed", "preempts", "waits", "refused",
-                                                        "no-gpu"};
+                                                   "no-gpu"};
   return kNames.at(static_cast<std::size_t>(fate));
 }
 
@@ -107,8 +107,8 @@ std::vector<WhatIf> what_if(const Cluster& cluster, Manifests manifests, Webhook
     if (refusal.empty()) {
       results.push_back(try_out(cluster, simulation, pod, facts == nullptr ? nullptr : &budgets));
     } else {
-      results.push_back({.ns = pod.ns, .name = pod.name, .fate = WhatIf::Fate::kRefused,
-                         .why = refusal});
+      results.push_back(
+          {.ns = pod.ns, .name = pod.name, .fate = WhatIf::Fate::kRefused, .why = refusal});
     }
   }
   return results;

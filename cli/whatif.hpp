@@ -28,9 +28,9 @@ struct WhatIf {
   std::string name;
   std::string request = {};  ///< "0.5"
   Fate fate = Fate::kNoGpu;
-  Placed place = {};     ///< if placed
+  Placed place = {};                      ///< if placed
   std::vector<std::string> victims = {};  ///< "ml/p (priority 0)"
-  std::string why = {};  ///< why not, otherwise
+  std::string why = {};                   ///< why not, otherwise
 };
 
 /// Places the pods in their order, each after those before it.

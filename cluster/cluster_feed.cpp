@@ -207,8 +207,23 @@ void PodFeed::change(kube::EventType type, std::string object) {
   if (read_pod->pod.finished) return ended(uid);
   ShownPod now = read_pod->readable ? seen(std::move(read_pod->pod)) : scanned(read_pod->pod);
   // The ledger first: a pod that is bound is never in neither.
-  if (now.bound) ledger_.apply([&](model::Ledger& ledger) { book(ledger, now); });
+  if (now.bound) {
+    ledger_.apply([&](model::Ledger& ledger) { book(ledger, now); });
+  } else if (was_refused(uid, now)) {
+    ledger_.apply([&](model::Ledger& ledger) { ledger.renew_reservation(uid, kLeftAfterFailure); });
+  }
   put(uid, std::move(now));
+}
+
+/// Does it say of an attempt to place it that this one has failed? Perhaps it says so late, while
+/// the next one waits for the pod's volumes.
+bool PodFeed::was_refused(const std::string& uid, const ShownPod& now) const {
+  if (!now.record.pending || now.record.pending->refusal == 0) return false;
+  const bool waits_for_others =
+      now.record.pending->group.kind == kube::GroupOfPod::Kind::kCoscheduling;
+  if (now.record.pending->binds_late && !waits_for_others) return false;
+  const PodPtr before = pods_.find(uid);
+  return before && before->refusal != now.record.pending->refusal;
 }
 
 /// Of a pod that cannot be read the record says only that it has a node.

@@ -8,6 +8,7 @@
 #include "model/card.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -17,6 +18,11 @@
 #include <unordered_map>
 
 namespace tangram::cluster {
+
+/// What is left of a reservation once kube-scheduler says that the attempt it was made in has
+/// failed. What it says may be late, about an attempt before: the bind of one that succeeds comes
+/// within this time.
+inline constexpr std::chrono::milliseconds kLeftAfterFailure{300};
 
 /// What the API server showed that could not be taken as it stands. Counted for metrics; the
 /// sentence goes to the log.
@@ -106,6 +112,7 @@ class PodFeed final : public kube::ObjectSink {
   ShownPod scanned(const kube::Pod& pod);
   [[nodiscard]] static Shown shown(Recorded recorded);
   void count_problem(const kube::Pod& pod, const Recorded& recorded);
+  [[nodiscard]] bool was_refused(const std::string& uid, const ShownPod& now) const;
   void put(const std::string& uid, ShownPod pod);
   void ended(const std::string& uid);
   void book(model::Ledger& ledger, const ShownPod& pod) const;

@@ -2,6 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/quote.hpp"
+#include "cluster/explain_group.hpp"
 #include "cluster/explain_summary.hpp"
 #include "cluster/in_tree.hpp"
 #include "cluster/isolation_text.hpp"
@@ -260,7 +261,8 @@ void write_resize(Writer& out, const Allocation& allocation, const model::Cluste
 
 std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
                             const model::ClusterSnapshot& cluster, const PodTable& pods,
-                            std::optional<std::size_t> most_nodes, const BudgetList* budgets) {
+                            const PolicySource& policies, std::optional<std::size_t> most_nodes,
+                            const KnownToExplain& known) {
   const std::vector<Note> findings = pods.notes(pod.uid);
   const bool tried = pod.tried || pods.was_asked(pod.uid);
   std::string text;
@@ -282,8 +284,11 @@ std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
   }
   nodes.write(out.key("nodes"));
   summary.write(out);
-  if (budgets != nullptr && !fits_some && !pod.never_preempts) {
-    write_preemption(out, pod, plan, cluster, *budgets);
+  write_group(out, pod,
+              {.cluster = cluster, .pods = pods, .policies = policies, .groups = known.groups});
+  const bool in_group = pod.group.kind == kube::GroupOfPod::Kind::kPodGroup;
+  if (known.budgets != nullptr && !fits_some && !pod.never_preempts && !in_group) {
+    write_preemption(out, pod, plan, cluster, *known.budgets);
   }
   out.member("note", "kube-scheduler also looks at CPU, memory, taints, affinity and volumes");
   out.end_object();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cluster/disruption_budgets.hpp"
+#include "cluster/pod_groups.hpp"
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "model/snapshot.hpp"
@@ -12,13 +13,19 @@
 /// The two forms of GET /api/v1/explain, as JSON: docs/protocol.md. For views.cpp.
 namespace tangram::cluster {
 
+/// What an explanation can tell about besides nodes and pods.
+struct KnownToExplain {
+  const BudgetList* budgets = nullptr;  ///< who would be evicted for the pod; null = not to be told
+  const PodGroups* groups = nullptr;    ///< the minimum of its group; null = not known
+};
+
 /// Why the pod waits.
-/// @param most_nodes, budgets  as of explain_json()
+/// @param most_nodes, known  as of explain_json()
 [[nodiscard]] std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
                                           const model::ClusterSnapshot& cluster,
-                                          const PodTable& pods,
+                                          const PodTable& pods, const PolicySource& policies,
                                           std::optional<std::size_t> most_nodes,
-                                          const BudgetList* budgets);
+                                          const KnownToExplain& known);
 
 /// What the pod holds, and why it has not started where its node shows that.
 [[nodiscard]] std::string explain_bound(const model::Allocation& allocation,

@@ -1,5 +1,7 @@
 #include "cluster/pod_table.hpp"
 
+#include "cluster/pod_groups.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -44,6 +46,9 @@ PodRecord record_of(kube::Pod pod, const Result<PodPlan>& plan, const Recorded& 
                     const model::NodeState* node) {
   PodRecord record;
   record.grant_key = recorded.grant_key;
+  if (std::string key = group_key(pod); !key.empty()) {
+    record.group = std::make_shared<const std::string>(std::move(key));
+  }
   if (auto notes = examine(pod, plan, recorded); !notes.empty()) {
     record.noted =
         std::make_shared<NotedPod>(NotedPod{{pod.uid, pod.ns, pod.name}, std::move(notes)});
@@ -210,6 +215,25 @@ std::vector<PodPtr> PodTable::nominated() const {
   return pods;
 }
 
+GroupMembers PodTable::group(std::string_view key) const {
+  GroupMembers members;
+  const std::scoped_lock lock(mutex_);
+  const auto found = groups_.find(key);
+  if (found == groups_.end()) return members;
+  members.bound = found->second.bound;
+  for (const Entry* entry : found->second.pending) members.pending.push_back(entry->second.pending);
+  return members;
+}
+
+std::vector<std::string> PodTable::waiting_groups() const {
+  std::vector<std::string> keys;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [key, group] : groups_) {
+    if (!group.pending.empty()) keys.push_back(key);
+  }
+  return keys;
+}
+
 std::vector<UnstartedPod> PodTable::unstarted() const {
   std::vector<std::shared_ptr<const UnstartedPod>> shared;  // copied without the lock
   {
@@ -328,8 +352,10 @@ void PodTable::place(Index& index, const Entry& entry, bool member) {
 void PodTable::replace(Entry& entry, PodRecord record) {
   count(entry.second, -1);
   forget_name(entry);
+  leave_group(entry);
   entry.second = std::move(record);
   count(entry.second, 1);
+  join_group(entry);
   const PodPtr& pod = entry.second.pending;
   if (pod) by_name_[pod->full_name()] = &entry;
   place(pending_, entry, pod != nullptr);
@@ -337,6 +363,27 @@ void PodTable::replace(Entry& entry, PodRecord record) {
   place(noted_, entry, entry.second.noted != nullptr);
   place(unstarted_, entry, entry.second.unstarted != nullptr);
   place(resizable_, entry, entry.second.resizable != nullptr);
+}
+
+void PodTable::leave_group(const Entry& entry) {
+  if (!entry.second.group) return;
+  const auto group = groups_.find(*entry.second.group);
+  if (entry.second.pending) {
+    group->second.pending.erase(&entry);
+  } else {
+    --group->second.bound;
+  }
+  if (group->second.pending.empty() && group->second.bound == 0) groups_.erase(group);
+}
+
+void PodTable::join_group(const Entry& entry) {
+  if (!entry.second.group) return;
+  Group& group = groups_[*entry.second.group];
+  if (entry.second.pending) {
+    group.pending.insert(&entry);
+  } else {
+    ++group.bound;
+  }
 }
 
 /// A pod of the same name that was created since keeps it.

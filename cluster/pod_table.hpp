@@ -36,6 +36,13 @@ struct PodRecord {
   ResizablePodPtr resizable;                      ///< null = as of resizable()
   std::string grant_key;                          ///< Recorded::grant_key
   std::optional<Wait> wait;                       ///< nothing = it has a node, or requests no GPU
+  std::shared_ptr<const std::string> group;       ///< group_key(); null = it has none
+};
+
+/// The members of a group that exist and have not finished.
+struct GroupMembers {
+  std::vector<PodPtr> pending;  ///< those without a node, by UID
+  std::size_t bound = 0;
 };
 /// Pure.
 /// @param plan      what its annotations request, or what is wrong with them
@@ -99,6 +106,10 @@ class PodTable {
   [[nodiscard]] std::size_t pending_count() const;
   /// Those that preempted others and wait for room on the node they were nominated to.
   [[nodiscard]] std::vector<PodPtr> nominated() const;
+  /// @param key  as of group_key(); empty for one that has no members
+  [[nodiscard]] GroupMembers group(std::string_view key) const;
+  /// The keys of the groups that have a pending member.
+  [[nodiscard]] std::vector<std::string> waiting_groups() const;
   [[nodiscard]] std::vector<UnstartedPod> unstarted() const;     ///< by UID
   [[nodiscard]] std::vector<ResizablePodPtr> resizable() const;  ///< by UID
   /// @returns null if it is not one of resizable()
@@ -126,12 +137,18 @@ class PodTable {
     bool operator()(const Entry* a, const Entry* b) const { return a->first < b->first; }
   };
   using Index = std::set<const Entry*, ByUid>;  ///< of entries of records_
+  struct Group {
+    Index pending;
+    std::size_t bound = 0;
+  };
 
   void notify_of(const NotedPod& noted) const;
   static void place(Index& index, const Entry& entry, bool member);
   void replace(Entry& entry, PodRecord record);
   void forget_name(const Entry& entry);
   void count(const PodRecord& record, int step);
+  void leave_group(const Entry& entry);
+  void join_group(const Entry& entry);
   Records::iterator erase(Records::iterator entry);
 
   const std::vector<PodObserver*> observers_;
@@ -145,6 +162,7 @@ class PodTable {
   Index resizable_;
   Index unseen_;      ///< known by an answer only: the watch has not shown them
   Index unrecorded_;  ///< without put() so far; includes the unseen ones
+  std::map<std::string, Group, std::less<>> groups_;  ///< those that have members, by group_key()
   std::map<std::string, const Entry*, std::less<>> by_name_;  ///< pending, by "ns/name"
   NotedPods card_notes_;                                      ///< found by examine_cards()
   std::map<std::string, std::string_view, std::less<>> refused_resizes_;  ///< of records_

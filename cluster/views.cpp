@@ -1,7 +1,6 @@
 #include "cluster/views.hpp"
 
 #include "base/json.hpp"
-#include "cluster/explain.hpp"
 #include "cluster/packing_json.hpp"
 
 namespace tangram::cluster {
@@ -43,11 +42,12 @@ std::string cluster_json(const model::ClusterSnapshot& cluster, const PodTable& 
 Result<std::string> explain_json(std::string_view ns, std::string_view name,
                                  const model::ClusterSnapshot& cluster, const PodTable& pods,
                                  const PolicySource& policies,
-                                 std::optional<std::size_t> most_nodes, const BudgetList* budgets) {
+                                 std::optional<std::size_t> most_nodes,
+                                 const KnownToExplain& known) {
   if (const PodPtr pod = pods.find(ns, name)) {
     const auto plan = policies.plan(*pod);
     if (!plan) return plan.error();
-    return explain_pending(*pod, *plan, cluster, pods, most_nodes, budgets);
+    return explain_pending(*pod, *plan, cluster, pods, policies, most_nodes, known);
   }
   if (const auto allocation = find_bound(cluster, ns, name)) {
     return explain_bound(*allocation, cluster, pods);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "cluster/disruption_budgets.hpp"
+#include "cluster/explain.hpp"
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
@@ -21,13 +21,12 @@ namespace tangram::cluster {
 /// with the numbers; for a bound pod what it holds. For both, what was found to be wrong with it.
 /// @param most_nodes  write at most so many, those that fit and the best first;
 ///                    nothing = all, by name
-/// @param budgets     to tell who would be evicted for the pod; null = not to be told
 /// @returns kNotFound if no pod of that name waits or is bound;
 ///          kInvalidArgument if its annotations are wrong
 Result<std::string> explain_json(std::string_view ns, std::string_view name,
                                  const model::ClusterSnapshot& cluster, const PodTable& pods,
                                  const PolicySource& policies,
                                  std::optional<std::size_t> most_nodes = std::nullopt,
-                                 const BudgetList* budgets = nullptr);
+                                 const KnownToExplain& known = {});
 
 }  // namespace tangram::cluster

@@ -4,8 +4,8 @@ namespace tangram::cluster {
 
 std::string_view to_string(Wait wait) {
   constexpr std::array<std::string_view, kWaits> kNames{
-      "not_asked",   "invalid",        "offered", "settling", "no_such_card",
-      "unavailable", "isolation_busy", "sharers", "room"};
+      "not_asked",    "invalid",     "offered",        "settling", "group",
+      "no_such_card", "unavailable", "isolation_busy", "sharers",  "room"};
   return kNames.at(static_cast<std::size_t>(wait));
 }
 

@@ -15,16 +15,17 @@ enum class Wait {
   kOffered,        ///< there is a node for it; what it waits for is not a card
   kSettling,       ///< to try again: the room is another pod's for the moment, not all nodes were
                    ///< tried, or the watch of the cluster is interrupted
+  kGroup,          ///< there is a node for it, but not for enough members of its group
   kNoSuchCard,     ///< no node asked about has such a card, idle or not
   kUnavailable,    ///< the cards that would do are unhealthy or cordoned
   kIsolationBusy,  ///< the cards that would do are in use with another isolation
   kSharers,        ///< the cards that would do have no place for another sharer
   kRoom            ///< the cards that would do are too full
 };
-inline constexpr std::size_t kWaits = 9;
+inline constexpr std::size_t kWaits = 10;
 inline constexpr std::array<Wait, kWaits> kAllWaits{
-    Wait::kNotAsked,    Wait::kInvalid,       Wait::kOffered, Wait::kSettling, Wait::kNoSuchCard,
-    Wait::kUnavailable, Wait::kIsolationBusy, Wait::kSharers, Wait::kRoom};
+    Wait::kNotAsked,   Wait::kInvalid,     Wait::kOffered,       Wait::kSettling, Wait::kGroup,
+    Wait::kNoSuchCard, Wait::kUnavailable, Wait::kIsolationBusy, Wait::kSharers,  Wait::kRoom};
 /// "no_such_card": the label of tangram_waiting_pods.
 [[nodiscard]] std::string_view to_string(Wait wait);
 

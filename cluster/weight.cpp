@@ -110,7 +110,8 @@ std::size_t weight_of(const model::AllocationPtr& allocation) {
 std::size_t weight_of(const model::NodeInventory& node) { return sizeof(node) + Heap::of(node); }
 std::size_t weight_of(const PodRecord& record) {
   return sizeof(record) + Heap::of(record.pending) + Heap::of(record.noted) +
-         Heap::of(record.unstarted) + Heap::of(record.resizable) + Heap::of(record.grant_key);
+         Heap::of(record.unstarted) + Heap::of(record.resizable) + Heap::of(record.grant_key) +
+         Heap::of(record.group);
 }
 std::size_t weight_of(const kube::DisruptionBudget& budget) {
   return sizeof(budget) + Heap::of(budget);

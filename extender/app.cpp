@@ -61,6 +61,13 @@ kube::ReflectorOptions watch(const config::Config& config, const char* path,
           .max_backoff = kLongestWatchBackoff};
 }
 
+/// Of the releases that have PodGroups, 1.37 first: it serves v1alpha3 as well.
+std::vector<kube::ReflectorOptions> watch_pod_groups(const config::Config& config) {
+  return {watch(config, "/apis/scheduling.k8s.io/v1beta1/podgroups"),
+          watch(config, "/apis/scheduling.k8s.io/v1alpha3/podgroups"),
+          watch(config, "/apis/scheduling.k8s.io/v1alpha2/podgroups")};
+}
+
 /// kube-scheduler's own rule of which pods take up room.
 constexpr const char* kNotFinished = "status.phase!=Succeeded,status.phase!=Failed";
 
@@ -99,6 +106,10 @@ std::vector<Task> App::tasks() {
       {"watch nodes", kUntilStopped, until_stopped(node_reflector_)},
       {"watch pods", kUntilStopped, until_stopped(pod_reflector_)},
       {"watch disruption budgets", kUntilStopped, until_stopped(budget_reflector_)},
+      {"watch pod groups", kUntilStopped,
+       [this](const std::stop_token& stop) {
+         kube::watch_if_served(parts_.api, pod_group_watches_, pod_groups_, parts_.clock, stop);
+       }},
       {"publish the packing", kUntilStopped, until_stopped(news_)},
       {"wake waiting pods", kUntilStopped, until_stopped(waker_)},
       {"make room on single cards", kUntilStopped, until_stopped(card_preemptor_)},
@@ -159,6 +170,15 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
               config.scheduler.offer_penalty),
       promises_(parts.clock),
       denials_(parts.clock),
+      group_attempts_(parts.clock),
+      pod_groups_([this](const std::string& key) { group_reservations_.attempt_failed(key); }),
+      group_reservations_(
+          {.attempts = group_attempts_,
+           .ledger = ledger_,
+           .pods = pods_,
+           .groups = pod_groups_,
+           .denials = denials_},
+          {.hold = config.scheduler.hold_ttl, .long_hold = config.scheduler.long_hold_ttl}),
       binder_(binder_parts(),
               {.api_timeout = config.bind.timeout, .assume_ttl = config.scheduler.assume_ttl}),
       admission_(admission_settings(config, check_), parts.clock,
@@ -203,6 +223,7 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
                      parts.clock),
       budget_reflector_(parts.api, watch(config, "/apis/policy/v1/poddisruptionbudgets"), budgets_,
                         parts.clock),
+      pod_group_watches_(watch_pod_groups(config)),
       cluster_metrics_(metrics_parts()),
       news_({.ledger = ledger_, .pods = pods_, .clock = parts.clock}),
       metrics_access_(config.metrics.authentication == config::MetricsAuthentication::kToken
@@ -234,6 +255,7 @@ Verbs::Parts App::verb_parts() {
           .binder = binder_,
           .promises = promises_,
           .denials = denials_,
+          .groups = group_reservations_,
           .pods = pods_,
           .budgets = [this] { return budgets(); },
           .not_ready = [this] { return not_ready(); },
@@ -318,6 +340,7 @@ CardPreemptor::Parts App::card_preemptor_parts() {
 ClusterMetrics::Parts App::metrics_parts() {
   return {.ledger = ledger_,
           .pods = pods_,
+          .groups = pod_groups_,
           .policies = policies_,
           .feed_counters = counters_,
           .clock = parts_.clock,
@@ -330,7 +353,8 @@ ClusterMetrics::Parts App::metrics_parts() {
 
 Collectables App::collectables() const {
   return {&verb_routes_.metrics(), &admission_metrics_, &resizer_,         &evictor_,   &waker_,
-          &card_evictor_,          &card_preemptor_,    &cluster_metrics_, &listeners_, &news_};
+          &card_evictor_,          &card_preemptor_,    &cluster_metrics_, &listeners_, &news_,
+          &group_attempts_};
 }
 
 App::~App() { stop(); }
@@ -361,7 +385,8 @@ Result<void> App::listen(const config::Config& config) {
                            .budgets =
                                [this, preempts = config.card_preemption.enabled] {
                                  return preempts ? budgets() : nullptr;
-                               }});
+                               },
+                           .groups = pod_groups_});
   add_admission_routes(*webhook, admission_);
   add_health_routes(*webhook, not_ready);
   const bool aside = config.metrics.listen.has_value();

@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "cluster/cluster_feed.hpp"
 #include "cluster/disruption_budgets.hpp"
+#include "cluster/pod_groups.hpp"
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
@@ -23,6 +24,7 @@
 #include "extender/pod_events.hpp"
 #include "extender/scheduling/binder.hpp"
 #include "extender/scheduling/denials.hpp"
+#include "extender/scheduling/group_reservations.hpp"
 #include "extender/scheduling/offers.hpp"
 #include "extender/scheduling/promises.hpp"
 #include "extender/scheduling/resizer.hpp"
@@ -152,6 +154,9 @@ class App {
   Offers offers_;
   Promises promises_;
   Denials denials_;
+  GroupAttempts group_attempts_;
+  cluster::PodGroups pod_groups_;
+  GroupReservations group_reservations_;
   Binder binder_;
   AdmissionMetrics admission_metrics_;
   AdmissionService admission_;
@@ -172,6 +177,7 @@ class App {
   kube::Reflector node_reflector_;
   kube::Reflector pod_reflector_;
   kube::Reflector budget_reflector_;
+  const std::vector<kube::ReflectorOptions> pod_group_watches_;
   ClusterMetrics cluster_metrics_;
   PackingStream news_;
   http::PageQueue pages_;

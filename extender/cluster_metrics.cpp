@@ -51,6 +51,23 @@ void add_waiting(const cluster::PodTable& table, MetricFamilies& all) {
   family.into(all);
 }
 
+void add_groups(const cluster::PodTable& table, const cluster::PodGroups& groups,
+                MetricFamilies& all) {
+  std::int64_t waiting = 0;
+  std::int64_t partly_bound = 0;
+  for (const std::string& key : table.waiting_groups()) {
+    const std::size_t bound = table.group(key).bound;
+    const auto needs = static_cast<std::size_t>(groups.min_count(key).value_or(0));
+    if (bound < needs) ++(bound == 0 ? waiting : partly_bound);
+  }
+  auto family = MetricFamily::gauge(
+      "tangram_pod_groups",
+      "PodGroups with less members on nodes than they need to run: none, or some.");
+  family.add({{"bound", "none"}}, waiting);
+  family.add({{"bound", "some"}}, partly_bound);
+  family.into(all);
+}
+
 void add_findings(const cluster::PodTable& table, MetricFamilies& all) {
   auto family = MetricFamily::gauge(
       "tangram_pod_findings",
@@ -96,6 +113,7 @@ std::vector<prometheus::MetricFamily> ClusterMetrics::Collect() const {
   add_gauge(all, "tangram_pending_pods", "Pods without a node, of every scheduler.",
             parts_.pods.pending_count());
   add_waiting(parts_.pods, all);
+  add_groups(parts_.pods, parts_.groups, all);
   add_findings(parts_.pods, all);
   add_rejected(parts_.feed_counters, all);
   add_grant_keys(parts_.grant_keys(), parts_.pods, all);

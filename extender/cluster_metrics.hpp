@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "cluster/cluster_feed.hpp"
+#include "cluster/pod_groups.hpp"
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
@@ -23,6 +24,7 @@ class ClusterMetrics final : public prometheus::Collectable {
   struct Parts {
     cluster::SharedLedger& ledger;  ///< this and the other references outlive it
     const cluster::PodTable& pods;
+    const cluster::PodGroups& groups;
     const cluster::PolicySource& policies;
     const cluster::FeedCounters& feed_counters;
     const Clock& clock;

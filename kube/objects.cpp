@@ -86,7 +86,7 @@ std::vector<json::Outline::Member> pod_outline() {
             {"priority"},
             {"volumes", {{"persistentVolumeClaim", present}, {"ephemeral", present}}},
             {"resourceClaims", present},
-            {"schedulingGroup", present},
+            {"schedulingGroup", {{"podGroupName"}}},
             {"preemptionPolicy"},
             {"schedulingGates", present},
             {"overhead"},
@@ -96,7 +96,7 @@ std::vector<json::Outline::Member> pod_outline() {
             {"containerStatuses", status},
             {"initContainerStatuses", status},
             {"nominatedNodeName"},
-            {"conditions", {{"type"}, {"reason"}}}}}};
+            {"conditions", {{"type"}, {"status"}, {"reason"}, {"message"}}}}}};
 }
 
 model::Annotations read_own_annotations(json::Reader& in) {

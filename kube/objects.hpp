@@ -5,6 +5,7 @@
 #include "model/node_state.hpp"
 #include "model/request.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,23 @@ struct Controller {
   std::string kind;  ///< "ReplicaSet"; of a static pod's mirror "Node"; empty = no controller
   std::string name;
   friend bool operator==(const Controller&, const Controller&) = default;
+};
+
+/// The group whose pods are to run together.
+struct GroupOfPod {
+  enum class Kind {
+    kNone,
+    /// A PodGroup of Kubernetes (spec.schedulingGroup): kube-scheduler places all members in one
+    /// attempt, and binds them at once or not at all.
+    kPodGroup,
+    /// By a label of the coscheduling plugin: each member keeps its node until enough have one.
+    kCoscheduling,
+    /// By Kueue's label: Kueue admits the group, then each member is placed by itself.
+    kKueue
+  };
+  Kind kind = Kind::kNone;
+  std::string name;  ///< in the pod's namespace
+  friend bool operator==(const GroupOfPod&, const GroupOfPod&) = default;
 };
 
 /// Why a container waits, as kubelet says.
@@ -47,9 +65,13 @@ struct Pod {
   bool gated = false;           ///< has scheduling gates
   bool tried = false;           ///< has a PodScheduled condition: a scheduler knows the pod
   bool started = false;         ///< one of its containers runs, or has run
-  /// Uses volume or resource claims, or belongs to a pod group: kube-scheduler may wait for those
-  /// after it has chosen a node.
+  /// Uses volume or resource claims, or waits for others of its group: kube-scheduler may wait for
+  /// those after it has chosen a node.
   bool binds_late = false;
+  /// Changes with what its PodScheduled condition says while that is False: an attempt to place it
+  /// has failed. 0 = it says nothing.
+  std::uint64_t refusal = 0;
+  GroupOfPod group;
   Controller controller;
   /// Names of the containers that run or have run, as only kubelet knows.
   std::vector<std::string> ran;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <tuple>
@@ -16,23 +17,23 @@ namespace tangram::kube {
 
 namespace {
 
-/// Labels of the pod groups of Kubernetes' coscheduling plugin, now and before.
-/// Source: sigs.k8s.io/scheduler-plugins, apis/scheduling/v1alpha1/types.go.
-constexpr std::array kGroupLabels{"scheduling.x-k8s.io/pod-group",
-                                  "pod-group.scheduling.sigs.k8s.io"};
+using GroupKind = GroupOfPod::Kind;
 
-bool is_some(json::Reader& in) {
-  const bool some = in.kind() != json::Kind::kNull;
-  in.skip();
-  return some;
-}
+/// Labels whose values are names of groups: of Kubernetes' coscheduling plugin, now and before, and
+/// of Kueue. Sources: sigs.k8s.io/scheduler-plugins, apis/scheduling/v1alpha1/types.go;
+/// sigs.k8s.io/kueue, pkg/controller/jobs/pod/constants/constants.go.
+constexpr std::array kGroupLabels{
+    std::pair("scheduling.x-k8s.io/pod-group", GroupKind::kCoscheduling),
+    std::pair("pod-group.scheduling.sigs.k8s.io", GroupKind::kCoscheduling),
+    std::pair("kueue.x-k8s.io/pod-group-name", GroupKind::kKueue)};
 
 /// Of spec.volumes: does one of them need a claim?
 bool read_claims(json::Reader& in) {
   bool any = false;
   in.array([&] {
     in.object([&](std::string_view key) {
-      const bool some = is_some(in);
+      const bool some = in.kind() != json::Kind::kNull;
+      in.skip();
       any = any || (some && (key == "persistentVolumeClaim" || key == "ephemeral"));
     });
   });
@@ -99,9 +100,7 @@ class PodDecoder {
     };
     json::read_members(in_, "metadata", read_metadata_part, "spec", read_spec_part, "status",
                        read_status_part);
-    for (const char* label : kGroupLabels) {
-      if (pod_.labels.contains(label)) pod_.binds_late = true;
-    }
+    if (scheduling_) find_group_by_label();
     if (manifest_ != nullptr) complete_manifest();
     return std::move(pod_);
   }
@@ -188,15 +187,20 @@ class PodDecoder {
     const auto read_resources_of_pod = [this](json::Reader&) {
       pod_level_ = read_requirements(nullptr);
     };
+    const auto read_group = [this](json::Reader& in) {
+      std::string name;
+      json::read_members(in, "podGroupName", name);
+      if (!name.empty()) pod_.group = {GroupKind::kPodGroup, std::move(name)};
+    };
     const auto binds_late_if = [this](auto is_so) {
       return [this, is_so](json::Reader& in) { pod_.binds_late = is_so(in) || pod_.binds_late; };
     };
     return json::read_member(in_, key, "priority", json::value(pod_.priority, read_priority),
                              "volumes", binds_late_if(read_claims), "resourceClaims",
-                             binds_late_if(read_any_element), "schedulingGroup",
-                             binds_late_if(is_some), "preemptionPolicy", read_policy,
-                             "schedulingGates", json::value(pod_.gated, read_any_element),
-                             "overhead", read_overhead, "resources", read_resources_of_pod);
+                             binds_late_if(read_any_element), "schedulingGroup", read_group,
+                             "preemptionPolicy", read_policy, "schedulingGates",
+                             json::value(pod_.gated, read_any_element), "overhead", read_overhead,
+                             "resources", read_resources_of_pod);
   }
 
   /// @returns false if `key` is none of them
@@ -215,6 +219,16 @@ class PodDecoder {
     return json::read_member(in_, key, "ephemeralContainers", read_ephemeral, "runtimeClassName",
                              manifest_->runtime_class, "nodeSelector", read_selector, "tolerations",
                              read_tolerations);
+  }
+
+  /// The group of its spec goes first.
+  void find_group_by_label() {
+    for (const auto& [label, kind] : kGroupLabels) {
+      const auto found = pod_.labels.find(label);
+      if (found == pod_.labels.end()) continue;
+      if (kind == GroupKind::kCoscheduling) pod_.binds_late = true;
+      if (pod_.group.kind == GroupKind::kNone) pod_.group = {kind, found->second};
+    }
   }
 
   void read_toleration() {
@@ -359,10 +373,14 @@ class PodDecoder {
 
   void read_condition() {
     std::string type;
+    std::string status;
     std::string reason;
-    json::read_members(in_, "type", type, "reason", reason);
+    std::string message;
+    json::read_members(in_, "type", type, "status", status, "reason", reason, "message", message);
     // The API server itself writes SchedulingGated.
-    pod_.tried = pod_.tried || (type == "PodScheduled" && reason != "SchedulingGated");
+    if (type != "PodScheduled" || reason == "SchedulingGated") return;
+    pod_.tried = true;
+    if (status == "False") pod_.refusal = std::hash<std::string>{}(reason + "\n" + message) | 1U;
   }
 
   void read_container_status() {

@@ -35,6 +35,8 @@ constexpr seconds kShortWatch{1};
 
 constexpr int kOk = 200;
 constexpr int kGone = 410;
+constexpr int kForbidden = 403;
+constexpr int kNotFound = 404;
 
 /// How servers of each age report that they have no streaming lists.
 bool refuses_streams(const Result<Response>& response) {
@@ -88,6 +90,10 @@ void Reflector::run(const std::stop_token& stop) {
     std::stop_source turn = begin_turn();
     const std::stop_callback end(stop, [&] { turn.request_stop(); });
     const Outcome outcome = take_turn(turn.get_token());
+    if (options_.optional && outcome && outcome->status == kNotFound) return;
+    if (options_.optional && outcome && outcome->status == kForbidden) {
+      return spdlog::warn("{} is not watched: {}", options_.path, outcome->message);
+    }
     if (outcome && !turn.stop_requested()) recover(*outcome, turn.get_token());
   }
 }
@@ -208,6 +214,7 @@ Reflector::Health Reflector::health() const {
 Reflector::Failure Reflector::refused(const std::string& what, const Response& response) {
   return {
       .expired = response.status == kGone,
+      .status = response.status,
       .message = what + ": " + std::to_string(response.status) + ": " + status_message(response),
       .retry_after = response.retry_after};
 }
@@ -357,6 +364,17 @@ Reflector::Outcome Reflector::watch(const std::stop_token& stop) {
   if (listing_ && refuses_streams(response)) streams_ = false;
   if (failure) return failure;
   return judge_end(response, had_frames || lasted >= kShortWatch);
+}
+
+void watch_if_served(KubeApi& api, std::vector<ReflectorOptions> versions, ObjectSink& sink,
+                     const Clock& clock, const std::stop_token& stop, const Sleeper& sleeper) {
+  for (ReflectorOptions& version : versions) version.optional = true;
+  while (!stop.stop_requested()) {
+    for (const ReflectorOptions& version : versions) {
+      Reflector(api, version, sink, clock, sleeper).run(stop);
+    }
+    if (!stop.stop_requested()) sleeper(kLookForKind, stop);
+  }
 }
 
 }  // namespace tangram::kube

@@ -70,6 +70,9 @@ struct ReflectorOptions {
   std::size_t max_kept_bytes = std::size_t{1} << 30U;
   std::chrono::milliseconds first_backoff{800};  ///< client-go's: 0.8 s, doubled up to 30 s
   std::chrono::milliseconds max_backoff{30'000};
+  /// Servers need not have the kind, or let it be read: where one does not (404, 403), run()
+  /// returns.
+  bool optional = false;
 };
 
 /// Keeps a sink in step with the API server: a list, then WATCH from the list's resourceVersion.
@@ -103,7 +106,8 @@ class Reflector {
   Reflector(KubeApi& api, ReflectorOptions options, ObjectSink& sink, const Clock& clock,
             Sleeper sleeper = sleep_until_stopped);
 
-  /// Runs until stop. Blocks; errors are logged and counted, never thrown.
+  /// Runs until stop, or as of ReflectorOptions::optional. Blocks; errors are logged and counted,
+  /// never thrown.
   void run(const std::stop_token& stop);
 
   /// Throws the position away and lists anew, consistently and at once: a running watch, or a wait
@@ -134,6 +138,7 @@ class Reflector {
   struct Failure {
     bool expired = false;    ///< list again; otherwise the same again
     bool too_large = false;  ///< a frame is: list again by pages, after a back-off
+    int status = 0;          ///< of HTTP; 0 = no such answer
     std::string message;
     std::optional<std::chrono::seconds> retry_after = {};
   };
@@ -182,5 +187,15 @@ class Reflector {
   std::uint64_t asked_ = 0;  ///< newest ticket
   std::stop_source turn_;    ///< ends what run() does at the moment
 };
+
+/// Between two looks for a kind that the server does not have: its administrator may switch it on.
+inline constexpr std::chrono::seconds kLookForKind{60};
+
+/// Keeps a sink in step with a kind that servers have in different versions, or not at all, until
+/// stop. Blocks. Where it is gone, what the sink has stays.
+/// @param versions  the first that the server has is watched
+void watch_if_served(KubeApi& api, std::vector<ReflectorOptions> versions, ObjectSink& sink,
+                     const Clock& clock, const std::stop_token& stop,
+                     const Sleeper& sleeper = sleep_until_stopped);
 
 }  // namespace tangram::kube

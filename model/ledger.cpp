@@ -99,6 +99,17 @@ void Ledger::release_reservation(std::string_view pod_uid) {
   if (found != entries_.end() && found->second.phase == Phase::kReserved) erase(found);
 }
 
+void Ledger::renew_reservation(std::string_view pod_uid, std::chrono::milliseconds ttl) {
+  const auto found = entries_.find(pod_uid);
+  if (found == entries_.end() || found->second.phase != Phase::kReserved) return;
+  const auto [begin, end] = deadlines_.equal_range(found->second.deadline);
+  const auto old = std::find_if(begin, end, [&](const auto& one) { return one.second == pod_uid; });
+  assert(old != end);  // only overdue() moves one, and of no reservation
+  deadlines_.erase(old);
+  found->second.ttl = ttl;
+  set_deadline(found->second, clock_->now() + ttl);
+}
+
 Result<void> Ledger::assume(Allocation allocation, std::chrono::milliseconds ttl,
                             const Uids& displaced) {
   const auto found = entries_.find(allocation.pod_uid);

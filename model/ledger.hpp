@@ -66,6 +66,10 @@ class Ledger {
   /// Drops the pod's reservation, and nothing else. Safe to repeat.
   void release_reservation(std::string_view pod_uid);
 
+  /// The pod's reservation, if it has one, ends after `ttl` from now: later, or earlier, than it
+  /// would have.
+  void renew_reservation(std::string_view pod_uid, std::chrono::milliseconds ttl);
+
   /// Allocates to a pod that is about to be bound, in place of its reservation. A pod whose outcome
   /// is unknown gets only the same allocation again: the first bind may still take effect.
   ///

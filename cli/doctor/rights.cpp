@@ -33,6 +33,8 @@ constexpr std::array kExtender{
     Right{"create", "", "pods", "eviction"},
     Right{"list", "policy", "poddisruptionbudgets"},
     Right{"watch", "policy", "poddisruptionbudgets"},
+    Right{"list", "scheduling.k8s.io", "podgroups"},
+    Right{"watch", "scheduling.k8s.io", "podgroups"},
     Right{"create", "events.k8s.io", "events"},
     Right{"patch", "events.k8s.io", "events"},
     Right{"create", "coordination.k8s.io", "leases", "", true},

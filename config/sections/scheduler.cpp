@@ -24,7 +24,7 @@ constexpr Setting kSchedulerSettings[]{
          {60'000, "a pod whose bind never comes must not block a card for longer"})},
     {"long_hold_ttl_ms",
      "The same for a pod that may wait between filter and bind: it mounts volume claims, which may "
-     "have to be provisioned first, or belongs to a pod group.",
+     "have to be provisioned first, or belongs to a group of the coscheduling plugin.",
      number<&Scheduler::long_hold_ttl>(
          {0, "not longer than other pods"},
          {900'000, "kube-scheduler gives up a volume after 10 minutes by default"})},

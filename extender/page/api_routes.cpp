@@ -41,7 +41,8 @@ http::Response explain(const ApiParts& parts, const http::Request& request) {
   }
   const auto budgets = parts.budgets();
   auto explained = cluster::explain_json(ns->second, pod->second, *parts.ledger.snapshot(),
-                                         parts.pods, parts.policies, most, budgets.get());
+                                         parts.pods, parts.policies, most,
+                                         {.budgets = budgets.get(), .groups = &parts.groups});
   return explained ? large_page(std::move(*explained)) : error_response(explained.error());
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cluster/disruption_budgets.hpp"
+#include "cluster/pod_groups.hpp"
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
@@ -23,6 +24,7 @@ struct ApiParts {
   std::function<bool()> synced;  ///< the ledger holds what the API server has
   /// Null = not known, or nobody is evicted for room on a card.
   std::function<std::shared_ptr<const cluster::BudgetList>()> budgets;
+  const cluster::PodGroups& groups;
 };
 
 /// GET /api/v1/cluster, /explain, /packing and /events: docs/protocol.md.

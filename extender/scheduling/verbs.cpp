@@ -22,6 +22,8 @@ constexpr std::string_view kBoundElsewhere =
 constexpr std::string_view kInvalid =
     "annotations of the pod are not valid; its event RequestInvalid says what to write";
 
+constexpr std::string_view kGroupLacksRoom =
+    "there is no room for enough members of its pod group at the same time";
 constexpr std::string_view kUnfinished =
     "the containers of this pod can be placed in too many ways to try all nodes at once; trying "
     "again goes on with those that are left";
@@ -34,14 +36,20 @@ constexpr std::int64_t kPreemptSteps = 1'000'000;
 /// Between filter and bind, where no reservation says how long that may take.
 constexpr std::chrono::milliseconds kLeastTimeToBind{3'000};
 
-/// Only a change of the pod helps, and kube-scheduler tries it again after that. After an Error it
-/// would try it every second.
-std::string refuse_invalid(const FilterArgs& args) {
+/// No eviction on any node helps.
+std::string refuse_all(const FilterArgs& args, std::string_view why) {
   FilterResult none;
   for (const std::string_view name : args.node_names) {
     auto& list = name == args.pod.nominated_node ? none.failed : none.unresolvable;
-    list.push_back({name, kInvalid});
+    list.push_back({name, why});
   }
+  return encode(args, none);
+}
+
+/// The pod may fit a node later, whatever the reason.
+std::string fail_all(const FilterArgs& args, std::string_view why) {
+  FilterResult none;
+  for (const std::string_view name : args.node_names) none.failed.push_back({name, why});
   return encode(args, none);
 }
 
@@ -56,14 +64,22 @@ std::string Verbs::filter(std::string text) {
   }
   if (!args) return encode_filter_error("filter request: " + args.error().message);
   const auto plan = parts_.policies.plan(args->pod);
-  if (!plan) return refuse_invalid(*args);
+  if (GroupAttempts::concerns(args->pod)) return filter_member(*args, plan);
+  // Only a change of the pod helps, and kube-scheduler tries it again after that. After an Error it
+  // would try it every second.
+  if (!plan) return refuse_all(*args, kInvalid);
   const Standing standing = stand(args->pod.uid);  // one: all nodes judged at one moment
   if (!standing.bound_for.empty()) return repeat_offer(*args, standing.bound_for);
   const NodeSet refused = parts_.offers.begin_filter(args->pod.uid);
   PodView cluster(*standing.cluster);
   fit_to_pod(cluster, args->pod, "", {parts_.pods, parts_.promises}, parts_.policies);
   model::SearchBudget budget(settings_.search_steps);
-  FilterResult result = judge_nodes(*args, *plan, cluster, refused, budget);
+  // Something besides us refused a node to this pod. With all names kube-scheduler finds another
+  // one at once, if that was another extender. One name shows which node it is in any other case,
+  // whatever the scheduler's own scores prefer. So each in turn.
+  const bool all = refused.size() % 2 == 1;
+  const std::size_t short_list = refused.empty() ? settings_.short_list : all ? 0 : 1;
+  FilterResult result = judge_nodes(*args, *plan, cluster, refused, short_list, budget);
   if (!result.kept.empty()) {
     if (plan->demand.gpu.asks_gpu()) {
       reserve(args->pod, *plan, *cluster.find(args->node_names[result.kept.front()]));
@@ -87,16 +103,75 @@ std::string Verbs::filter(std::string text) {
   return encode(*args, result);
 }
 
+/// A member gets one node, however many names are kept otherwise: its room is reserved on no other.
+/// An offer without a bind says nothing of the node, since the group may have failed.
+std::string Verbs::filter_member(const FilterArgs& args, const Result<cluster::PodPlan>& plan) {
+  const GroupAttempts::Turn turn = parts_.groups.begin(args);
+  if (!plan) {
+    parts_.groups.refused(args);
+    return refuse_all(args, kInvalid);
+  }
+  Standing standing = stand(args.pod.uid);
+  if (!standing.bound_for.empty()) return repeat_offer(args, standing.bound_for);
+  if (turn.failed)
+    return refuse_member(args, cluster::Wait::kGroup, refuse_all(args, kGroupLacksRoom));
+  parts_.groups.leave_out_own(args.pod, standing.unconfirmed);
+  const NodeSet refused = parts_.offers.refused(args.pod.uid);
+  PodView cluster(*standing.cluster);
+  fit_to_pod(cluster, args.pod, "", {parts_.pods, parts_.promises}, parts_.policies);
+  model::SearchBudget budget(settings_.search_steps);
+  const FilterResult result = judge_nodes(args, *plan, cluster, refused, 1, budget);
+  std::optional<DisplacementOn> room;
+  if (!result.kept.empty()) {
+    const std::uint32_t best = result.kept.front();
+    const model::NodeState* const node = cluster.find(args.node_names[best]);
+    if (node == nullptr) return encode(args, result);  // the pod asks for no card
+    room = DisplacementOn{{*node, {}, {}}, best};
+  } else if (!turn.in_doubt) {
+    room = make_way_on_best(standing.unconfirmed, {args.node_names, refused}, plan->demand, cluster,
+                            *plan->policy, GroupReservations::kTakesFromGroupsInDoubt, budget);
+  }
+  if (room && reserve_for_member(args.pod, *plan, *room, turn.in_doubt)) {
+    parts_.pods.answered(args.pod.uid, cluster::Wait::kOffered);
+    FilterResult only;
+    only.kept.push_back(room->index);
+    return encode(args, only);
+  }
+  const std::string_view passing =
+      room || fits_without(standing.unconfirmed, args.node_names, plan->demand, cluster,
+                           *plan->policy, budget)
+          ? kSettling
+      : result.untried > 0 ? kUnfinished
+      : parts_.following() ? std::string_view()
+                           : kBehind;
+  if (!passing.empty()) {
+    return refuse_member(args, cluster::Wait::kSettling, fail_all(args, passing));
+  }
+  return refuse_member(args,
+                       result.nearest ? cluster::wait_for(*result.nearest) : cluster::Wait::kRoom,
+                       encode(args, result));
+}
+
+std::string Verbs::refuse_member(const FilterArgs& args, cluster::Wait wait, std::string answer) {
+  parts_.pods.answered(args.pod.uid, wait);
+  parts_.groups.refused(args);
+  return answer;
+}
+
+bool Verbs::reserve_for_member(const kube::Pod& pod, const cluster::PodPlan& plan,
+                               const DisplacementOn& room, bool in_doubt) {
+  if (!plan.demand.gpu.asks_gpu()) return true;
+  const auto choice = plan.policy->choose(plan.demand, room.node);
+  return choice && parts_.groups.reserve(
+                       cluster::allocation_for(pod, room.node, plan.demand, choice->placement), pod,
+                       in_doubt, room.displaced);
+}
+
 FilterResult Verbs::judge_nodes(const FilterArgs& args, const cluster::PodPlan& plan,
                                 const PodView& cluster, const NodeSet& refused,
-                                model::SearchBudget& budget) {
+                                std::size_t short_list, model::SearchBudget& budget) {
   auto pass =
       plan.policies->cache.open(*plan.policy, plan.demand, cluster.cluster(), budget, args.pod.uid);
-  // Something besides us refused a node to this pod. With all names kube-scheduler finds another
-  // one at once, if that was another extender. One name shows which node it is in any other case,
-  // whatever the scheduler's own scores prefer. So each in turn.
-  const bool all = refused.size() % 2 == 1;
-  const std::size_t short_list = refused.empty() ? settings_.short_list : all ? 0 : 1;
   return extender::filter({.names = args.node_names,
                            .demand = plan.demand,
                            .refused = refused,
@@ -161,9 +236,7 @@ std::string Verbs::deny_for_now(const FilterArgs& args, std::string_view why) co
     return encode_filter_error(why);
   }
   parts_.denials.denied(args.pod, args.node_names, *parts_.ledger.snapshot(), true);
-  FilterResult none;
-  for (const std::string_view name : args.node_names) none.failed.push_back({name, why});
-  return encode(args, none);
+  return fail_all(args, why);
 }
 
 void Verbs::remember_outcome(const FilterArgs& args, const FilterResult& result,
@@ -219,7 +292,9 @@ std::string Verbs::preempt(std::string text) {
     return encode_preempt_result({});
   }
   const auto plan = parts_.policies.plan(args->pod);
-  if (!plan) return encode_preempt_result({});
+  // Room for one member helps only if there is room for the others: nobody is evicted before that
+  // is proved, and kube-scheduler asks about one member alone.
+  if (!plan || GroupAttempts::concerns(args->pod)) return encode_preempt_result({});
   model::Ledger::Uids in_doubt;
   const cluster::ClusterPtr snapshot = parts_.ledger.apply([&](model::Ledger& ledger) {
     ledger.expire_reservations();
@@ -293,6 +368,7 @@ Verbs::BindReply Verbs::bind(std::string text, TimePoint deadline) {
     return {encode_bind_result("bind request: " + args.error().message), BindOutcome::kInvalid};
   }
   parts_.denials.forget(args->uid);
+  parts_.groups.bind_comes(args->uid);
   Binder::BindResult answer = parts_.binder.bind(*args, deadline);
   if (answer.error.empty()) parts_.promises.forget(args->uid);
   return {encode_bind_result(answer.error), answer.outcome};

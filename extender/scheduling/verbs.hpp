@@ -6,6 +6,8 @@
 #include "extender/scheduling/binder.hpp"
 #include "extender/scheduling/decide.hpp"
 #include "extender/scheduling/denials.hpp"
+#include "extender/scheduling/group_reservations.hpp"
+#include "extender/scheduling/make_way.hpp"
 #include "extender/scheduling/offers.hpp"
 #include "extender/scheduling/promises.hpp"
 
@@ -34,7 +36,10 @@ namespace tangram::extender {
 /// may never come.
 ///
 /// After an Error kube-scheduler forgets the pod's nomination, and others take the room that it
-/// evicted pods for. So a nominated pod never gets one.
+/// evicted pods for. So a nominated pod never gets one. It also gives up the attempt to place a
+/// PodGroup, so no member gets one where only room is lacking.
+///
+/// Of members of PodGroups GroupReservations says more.
 ///
 /// A filter searches for no longer than Settings::search_steps: one pod of many containers must not
 /// keep kube-scheduler from all others. The best node that was tried is the answer. If none of them
@@ -51,6 +56,7 @@ class Verbs {
     Binder& binder;
     Promises& promises;
     Denials& denials;
+    GroupReservations& groups;
     cluster::PodTable& pods;  ///< also gets the outcome of each filter
     /// The disruption budgets; null while they are not known.
     Required<std::function<std::shared_ptr<const cluster::BudgetList>()>> budgets;
@@ -65,7 +71,8 @@ class Verbs {
     std::size_t short_list = 1;  ///< 0 = all nodes that fit
     /// How long room is reserved for a pod between its filter and its bind; 0 = not at all.
     std::chrono::milliseconds hold_ttl{3'000};
-    /// The same for a pod whose volumes or group may delay its bind; at least hold_ttl.
+    /// The same for a pod whose volumes, or others of its group, may delay its bind; at least
+    /// hold_ttl.
     std::chrono::milliseconds long_hold_ttl{120'000};
     /// How long one filter may search for cards of a pod of several containers, on all nodes
     /// together: about 10 ms. The nodes of a cluster of 5,000 are all tried at once for pods that
@@ -97,7 +104,7 @@ class Verbs {
   [[nodiscard]] std::chrono::milliseconds hold_for(const kube::Pod& pod) const;
   [[nodiscard]] FilterResult judge_nodes(const FilterArgs& args, const cluster::PodPlan& plan,
                                          const PodView& cluster, const NodeSet& refused,
-                                         model::SearchBudget& budget);
+                                         std::size_t short_list, model::SearchBudget& budget);
   void reserve(const kube::Pod& pod, const cluster::PodPlan& plan, const model::NodeState& node,
                const model::Ledger::Uids& displaced = {});
   /// The pod waits for something that passes by itself.
@@ -109,6 +116,12 @@ class Verbs {
   /// Is it better to wait than to evict more pods?
   [[nodiscard]] bool gets_room_soon(const kube::Pod& pod, const cluster::PodPlan& plan,
                                     const PodView& cluster) const;
+  // Of members of PodGroups.
+  [[nodiscard]] std::string filter_member(const FilterArgs& args,
+                                          const Result<cluster::PodPlan>& plan);
+  [[nodiscard]] bool reserve_for_member(const kube::Pod& pod, const cluster::PodPlan& plan,
+                                        const DisplacementOn& room, bool in_doubt);
+  std::string refuse_member(const FilterArgs& args, cluster::Wait wait, std::string answer);
   void remember_outcome(const FilterArgs& args, const FilterResult& result,
                         const model::ClusterSnapshot& cluster, bool first_offer);
 

@@ -63,7 +63,8 @@ TEST(ExplainTest, ShowsWhatItWouldGetWhereItFits) {
 
 TEST(ExplainTest, NamesThePodsThatWouldBeEvicted) {
   const auto view = read_explain_view(R"({"namespace":"ml","name":"p","state":"pending",
-    "summary":"fits none of 1 nodes","preemption":{"node":"a","victims":[
+    "summary":"fits none of 1 nodes","group":{"name":"g","summary":"it belongs to the PodGroup g"},
+    "preemption":{"node":"a","victims":[
       {"namespace":"ml","name":"x","priority":-5},{"namespace":"web","name":"y","priority":10}]}})");
   ASSERT_TRUE(view);
   EXPECT_NE(

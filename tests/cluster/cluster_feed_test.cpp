@@ -86,6 +86,46 @@ class ClusterFeedTest : public ::testing::Test {
   ClusterPtr snapshot_;
 };
 
+// ---- Reservations
+
+/// A pod that waits, as its last attempt has left it.
+std::string refused_pod(const std::string& spec, const std::string& message) {
+  return R"({"metadata":{"name":"p","namespace":"ml","uid":"u"},"spec":)" + spec +
+         R"(,"status":{"conditions":[{"type":"PodScheduled","status":"False","message":")" +
+         message + R"("}]}})";
+}
+
+TEST_F(ClusterFeedTest, AReservationEndsSoonAfterTheSchedulerSaysAnewThatTheAttemptFailed) {
+  const auto reserve = [&] {
+    return rig_.ledger.apply([&](model::Ledger& ledger) {
+      return ledger
+          .reserve(testing::allocation("u", "n2", {granted("n2-0", 4'096, 500)}),
+                   std::chrono::seconds(100))
+          .has_value();
+    });
+  };
+  const auto kept = [&] {
+    rig_.clock.advance(kLeftAfterFailure);
+    return rig_.ledger.apply([](model::Ledger& ledger) {
+      ledger.expire_reservations();
+      return ledger.reserved_count() == 1;
+    });
+  };
+  const auto show = [&](const std::string& spec, const std::string& message) {
+    rig_.pods.change(kube::EventType::kModified, refused_pod(spec, message));
+  };
+  show("{}", "0/3 nodes");
+  ASSERT_TRUE(reserve());
+  show(R"({"priority":1})", "0/3 nodes");
+  EXPECT_TRUE(kept()) << "it says the same as before";
+  show("{}", "0/4 nodes");
+  EXPECT_FALSE(kept());
+  const std::string with_claim = R"({"volumes":[{"persistentVolumeClaim":{}}]})";
+  ASSERT_TRUE(reserve());
+  show(with_claim, "0/5 nodes");
+  EXPECT_TRUE(kept()) << "the next attempt may be waiting for the volume";
+}
+
 // ---- Nodes
 
 TEST_F(ClusterFeedTest, PutsListedNodesIntoTheBooks) {

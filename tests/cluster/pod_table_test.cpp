@@ -61,6 +61,33 @@ class PodTableTest : public ::testing::Test {
 
 // ---- Pods without a node.
 
+TEST_F(PodTableTest, CountsTheMembersOfGroups) {
+  const auto member = [](const std::string& uid, const std::string& node) {
+    kube::Pod made = pod(uid, "member-" + uid, node);
+    made.group = {kube::GroupOfPod::Kind::kPodGroup, "g"};
+    return made;
+  };
+  const auto group = [&] { return pods_.group("ml/g"); };
+  EXPECT_EQ(group().bound, 0U);
+  show(member("a", ""));
+  show(member("b", ""));
+  show(pod("c", "single"));
+  EXPECT_EQ(uids(group().pending), (Uids{"a", "b"}));
+  EXPECT_EQ(pods_.waiting_groups(), Uids{"ml/g"});
+  show(member("a", "n1"));
+  show(member("a", "n1"));
+  EXPECT_EQ(uids(group().pending), Uids{"b"});
+  EXPECT_EQ(group().bound, 1U);
+  show(member("b", "n1"));
+  EXPECT_EQ(pods_.waiting_groups(), Uids{});
+  EXPECT_EQ(group().bound, 2U);
+  pods_.erase("a");
+  EXPECT_EQ(group().bound, 1U);
+  pods_.erase("b");
+  EXPECT_EQ(group().bound, 0U);
+  EXPECT_EQ(uids(group().pending), Uids{});
+}
+
 TEST_F(PodTableTest, FindsAPendingPodByUidAndByName) {
   show(pod("u1", "a"));
   ASSERT_NE(pods_.find("u1"), nullptr);

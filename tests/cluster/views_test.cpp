@@ -199,7 +199,7 @@ TEST_F(ViewsTest, NamesThePodsThatWouldBeEvicted) {
   wait("p", {{"tangram.dev/gpu-fraction", "0.8"}});
   const auto explained = [&](const char* pod, const BudgetList* budgets) {
     return Json(*explain_json("ml", pod, *rig_.ledger.snapshot(), rig_.table, rig_.policies,
-                              std::nullopt, budgets));
+                              std::nullopt, {.budgets = budgets}));
   };
   const BudgetList none;
   const Json view = explained("urgent", &none);
@@ -209,6 +209,42 @@ TEST_F(ViewsTest, NamesThePodsThatWouldBeEvicted) {
   EXPECT_EQ(view.number("/preemption/victims/0/priority"), 0);
   EXPECT_FALSE(explained("urgent", nullptr).has("/preemption"));
   EXPECT_FALSE(explained("p", &none).has("/preemption")) << "of the same priority";
+}
+
+TEST_F(ViewsTest, NamesTheMemberOfAGroupThatLacksRoom) {
+  rig_.pod_groups.change(kube::EventType::kAdded,
+                         R"({"metadata":{"namespace":"ml","name":"g"},"spec":)"
+                         R"({"schedulingPolicy":{"gang":{"minCount":4}}}})");
+  for (const char* name : {"g-0", "g-1", "g-2", "g-3"}) {
+    testing::PodText member;
+    member.name = name;
+    member.annotations = {{"tangram.dev/gpu-fraction", "0.6"}};
+    member.group = "g";
+    rig_.add_pod(member);
+    rig_.show(name);
+  }
+  const auto explained = [&] {
+    return Json(*explain_json("ml", "g-1", *rig_.ledger.snapshot(), rig_.table, rig_.policies,
+                              std::nullopt, {.groups = &rig_.pod_groups}));
+  };
+  const Json view = explained();
+  EXPECT_EQ(view.text("/group/kind"), "PodGroup");
+  EXPECT_EQ(view.text("/group/name"), "g");
+  EXPECT_EQ(view.number("/group/bound"), 0);
+  EXPECT_EQ(view.number("/group/waiting"), 4);
+  EXPECT_EQ(view.number("/group/minimum"), 4);
+  EXPECT_EQ(view.number("/group/haveRoom"), 3) << "one on each card";
+  EXPECT_EQ(view.text("/group/lacking/pod"), "ml/g-3");
+  EXPECT_EQ(view.text("/group/lacking/why"), "no GPU card has enough free memory and compute");
+  EXPECT_EQ(
+      view.text("/group/summary"),
+      "it belongs to the PodGroup g, of which 0 members have a node and 4 must. Of 4 that "
+      "wait, 3 find room at the same time; the next, ml/g-3, does not: no GPU card has enough "
+      "free memory and compute");
+  rig_.add_node("c");
+  rig_.sync();
+  EXPECT_EQ(explained().number("/group/haveRoom"), 4);
+  EXPECT_FALSE(explained().has("/group/lacking"));
 }
 
 TEST_F(ViewsTest, ExplainsWhatItWouldDoAsBindThenDoesIt) {

@@ -8,6 +8,7 @@
 #include "extender/health_routes.hpp"
 #include "extender/listeners.hpp"
 #include "extender/page/packing_stream.hpp"
+#include "extender/scheduling/group_attempts.hpp"
 #include "extender/scheduling/resizer.hpp"
 #include "extender/scheduling/routes.hpp"
 #include "extender/waker.hpp"
@@ -89,6 +90,7 @@ std::string extender_text() {
   cluster::SharedLedger ledger(clock);
   const cluster::PolicySource policies{{}};
   cluster::PodTable pods;
+  const cluster::PodGroups pod_groups([](const std::string& /*key*/) {});
   cluster::PodRecord signed_grant;
   signed_grant.grant_key = "3fa9c201";
   pods.put("uid", std::move(signed_grant));
@@ -97,6 +99,7 @@ std::string extender_text() {
   const extender::ClusterMetrics cluster(
       {.ledger = ledger,
        .pods = pods,
+       .groups = pod_groups,
        .policies = policies,
        .feed_counters = counters,
        .clock = clock,
@@ -143,13 +146,14 @@ std::string extender_text() {
                                                     .following = [] { return false; },
                                                     .may_write = [](auto) { return false; },
                                                     .report = nullptr});
+  const extender::GroupAttempts group_attempts(clock);
   const extender::PackingStream news({.ledger = ledger, .pods = pods, .clock = clock});
   std::vector<extender::Listeners::Status> listeners;
   for (const char* with_tls : {"metrics", "server", "webhook"}) {
     listeners.push_back({with_tls, {}, http::tls::Identity::Health{}});
   }
   return extender::exposition({&verbs, &admission, &resizer, &evictor, &card_evictor,
-                               &card_preemptor, &waker, &cluster, &news}) +
+                               &card_preemptor, &waker, &cluster, &news, &group_attempts}) +
          prometheus::TextSerializer().Serialize(extender::Listeners::metrics_of(listeners));
 }
 

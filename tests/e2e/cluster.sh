@@ -109,8 +109,19 @@ start_second_apiserver() {
   wait_for kube-apiserver-2 "$(program kubectl)" --kubeconfig "$state/admin-2.kubeconfig" get --raw /readyz
 }
 
+# PodGroups are off unless the API server is told otherwise, and each release has its own version of them.
+pod_group_flags() {
+  local version
+  version=$(pinned_kubernetes "kubernetes${TANGRAM_E2E_KUBERNETES:+-$TANGRAM_E2E_KUBERNETES}")
+  case $version in
+    1.36.*) echo --feature-gates=GenericWorkload=true --runtime-config=scheduling.k8s.io/v1alpha2=true ;;
+    1.3[7-9].*) echo --feature-gates=GenericWorkload=true --runtime-config=scheduling.k8s.io/v1beta1=true ;;
+  esac
+}
+
 run_apiserver() { # NAME PORT
-  local with_hosts=()
+  local with_hosts=() group_flags
+  read -ra group_flags <<<"$(pod_group_flags)"
   # shellcheck disable=SC2016 # the inner shell expands it
   [ ! -f "$state/hosts" ] || with_hosts=(unshare --mount --propagation private
     sh -c 'mount --bind hosts /etc/hosts && exec "$@"' sh)
@@ -128,7 +139,7 @@ run_apiserver() { # NAME PORT
     --authorization-mode Node,RBAC --allow-privileged --service-cluster-ip-range 10.96.0.0/16 \
     --service-account-issuer https://kubernetes.default.svc \
     --service-account-key-file "$state/pki/service-accounts.key" \
-    --service-account-signing-key-file "$state/pki/service-accounts.key" "${apiserver_flags[@]}"
+    --service-account-signing-key-file "$state/pki/service-accounts.key" "${group_flags[@]}" "${apiserver_flags[@]}"
 }
 
 # Ends it as a crash does: at once.

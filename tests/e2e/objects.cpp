@@ -125,6 +125,9 @@ std::string pod_json(const PodSpec& pod) {
   out.key("spec").begin_object().member("schedulerName", pod.scheduler);
   out.member("automountServiceAccountToken", false);
   if (!pod.node.empty()) out.member("nodeName", pod.node);
+  if (!pod.group.empty()) {
+    out.key("schedulingGroup").begin_object().member("podGroupName", pod.group).end_object();
+  }
   if (!pod.priority_class.empty()) out.member("priorityClassName", pod.priority_class);
   write_texts(out, "nodeSelector", pod.node_selector);
   if (!pod.claim.empty()) write_volume(out, pod.claim);

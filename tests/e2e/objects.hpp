@@ -53,6 +53,7 @@ struct PodSpec {
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> node_selector;
   std::string node;   ///< bound at creation; "" = pending
+  std::string group;  ///< its PodGroup; "" = none
   std::string rules;  ///< further members of its spec, such as "affinity":{…}; "" = none
 };
 [[nodiscard]] std::string pod_json(const PodSpec& pod);

@@ -33,6 +33,8 @@ const std::map<std::string, std::string> kBreaks = {
     {"pods/status patch", "makes room for an urgent pod"},
     {"poddisruptionbudgets list", "reads budgets"},
     {"poddisruptionbudgets watch", "reads budgets"},
+    {"podgroups list", "reads pod groups"},
+    {"podgroups watch", "reads pod groups"},
     {"events create", "writes events"},
     {"events patch", "counts repeated events"},
     {"leases create", "leads"},
@@ -87,13 +89,13 @@ class RightsTest : public E2eTest {
     extender.start();
     if (!eventually([&] { return extender.ready(); })) return "reads the cluster";
     if (!eventually([&] { return extender.metric("tangram_leader") == 1; })) return "leads";
-    if (!eventually([&] { return has(kReplica, "tangram.dev/role"); })) return "labels its pod";
+    const auto labelled = [&] { return has(cluster_.get(kReplica), "tangram.dev/role"); };
+    if (!eventually(labelled)) return "labels its pod";
     // Without watch it relists repeatedly, each time later, which works but is slow.
     const std::string log = log_of(extender);
-    if (log.find("cannot watch resource") != std::string::npos && !has_budgets_in(log)) {
-      return "hears of changes";
-    }
-    if (has_budgets_in(log)) return "reads budgets";
+    if (has(log, "poddisruptionbudgets")) return "reads budgets";
+    if (has(log, "podgroups.scheduling.k8s.io is forbidden")) return "reads pod groups";
+    if (has(log, "cannot watch resource")) return "hears of changes";
     const Process scheduler = start_scheduler({.extender_url = extender.url()});
     return first_failure_at_work(proxy, watcher, extender);
   }
@@ -180,7 +182,7 @@ class RightsTest : public E2eTest {
 
   /// Answers like a server without streaming lists, so that LIST is needed.
   static void refuse_streaming_lists(ApiProxy& proxy) {
-    constexpr int kReflectors = 3;
+    constexpr int kReflectors = 4;
     proxy.plan().add({.match = {.watch = true},
                       .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 422},
                       .times = kReflectors});
@@ -195,8 +197,8 @@ class RightsTest : public E2eTest {
     return true;
   }
 
-  bool has(const std::string& path, const std::string& text) {
-    return cluster_.get(path).find(text) != std::string::npos;
+  static bool has(const std::string& whole, const std::string& text) {
+    return whole.find(text) != std::string::npos;
   }
 
   /// Only the extender's own events.
@@ -217,10 +219,6 @@ class RightsTest : public E2eTest {
     cluster_.patch(Cluster::pod_path(pod), R"({"metadata":{"annotations":)"
                                            R"({"tangram.dev/gpu-fraction":")" +
                                                fraction + "\"}}}");
-  }
-
-  static bool has_budgets_in(const std::string& log) {
-    return log.find("poddisruptionbudgets") != std::string::npos;
   }
 
   [[nodiscard]] static std::string log_of(const ExtenderProcess& extender) {

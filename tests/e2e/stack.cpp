@@ -171,10 +171,10 @@ Process start_scheduler(const SchedulerOptions& options) {
   const std::string program = options.program.empty() ? environment().scheduler : options.program;
   std::vector<std::string> command = {program,         "--config", config.string(),
                                       "--secure-port", "0",        "--v=1"};
+  std::vector<std::string> gates = options.feature_gates;
   // It would wait for a kind of object that our API server does not have yet.
-  if (program == environment().scheduler_1_37) {
-    command.emplace_back("--feature-gates=DRADeviceTaintRules=false");
-  }
+  if (program == environment().scheduler_1_37) gates.emplace_back("DRADeviceTaintRules=false");
+  for (const std::string& gate : gates) command.push_back("--feature-gates=" + gate);
   auto started = Process::start(command, log_of(options.name));
   if (!started) throw std::runtime_error(started.error().message);
   return std::move(*started);

@@ -73,9 +73,10 @@ struct SchedulerOptions {
   /// Limit of kube-scheduler's own requests per second; 0 = its default of 50. With an extender
   /// that binds, kube-scheduler sends few requests.
   int client_qps = 0;
-  int percentage_of_nodes = 100;            ///< of the profile "tangram"
-  std::filesystem::path certificates = {};  ///< those of the extender
-  bool own_certificate = true;              ///< false = presents no certificate, with TLS
+  std::vector<std::string> feature_gates = {};  ///< "GenericWorkload=true"
+  int percentage_of_nodes = 100;                ///< of the profile "tangram"
+  std::filesystem::path certificates = {};      ///< those of the extender
+  bool own_certificate = true;                  ///< false = presents no certificate, with TLS
 };
 [[nodiscard]] Process start_scheduler(const SchedulerOptions& options);
 

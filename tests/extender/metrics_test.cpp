@@ -31,6 +31,7 @@ struct Parts {
   testing::ManualClock clock;
   cluster::SharedLedger ledger{clock};
   cluster::PodTable pods;
+  cluster::PodGroups groups{[](const std::string& /*key*/) {}};
   cluster::PolicySource policies{whole_cards()};
   cluster::FeedCounters counters;
   kube::Reflector::Health nodes_watch;
@@ -39,6 +40,7 @@ struct Parts {
   bool serving = false;
   ClusterMetrics metrics{{.ledger = ledger,
                           .pods = pods,
+                          .groups = groups,
                           .policies = policies,
                           .feed_counters = counters,
                           .clock = clock,
@@ -49,6 +51,32 @@ struct Parts {
 
   [[nodiscard]] std::string text() const { return exposition({&metrics}); }
 };
+
+TEST(MetricsTest, CountsGroupsThatLackMembersOnNodes) {
+  Parts parts;
+  const auto group = [&](const std::string& name, int members, int bound, int min_count) {
+    parts.groups.change(kube::EventType::kAdded,
+                        R"({"metadata":{"namespace":"ml","name":")" + name +
+                            R"("},"spec":{"schedulingPolicy":{"gang":{"minCount":)" +
+                            std::to_string(min_count) + "}}}}");
+    for (int i = 0; i < members; ++i) {
+      kube::Pod pod;
+      pod.uid = name + std::to_string(i);
+      pod.ns = "ml";
+      pod.name = pod.uid;
+      pod.group = {kube::GroupOfPod::Kind::kPodGroup, name};
+      if (i < bound) pod.node = "n";
+      parts.pods.put(pod.uid, cluster::record_of(pod, parts.policies.plan(pod), {}, nullptr));
+    }
+  };
+  group("none", 3, 0, 3);
+  group("some", 3, 1, 3);
+  group("enough", 3, 2, 2);
+  group("all", 3, 3, 3);
+  const Exposition page(parts.text());
+  EXPECT_EQ(page.value(R"(tangram_pod_groups{bound="none"})"), 1);
+  EXPECT_EQ(page.value(R"(tangram_pod_groups{bound="some"})"), 1);
+}
 
 TEST(MetricsTest, HasEveryNameThatDashboardsUse) {
   const Parts parts;

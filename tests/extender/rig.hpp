@@ -1,8 +1,10 @@
 #pragma once
 
 #include "cluster/cluster_feed.hpp"
+#include "cluster/pod_groups.hpp"
 #include "extender/scheduling/binder.hpp"
 #include "extender/scheduling/denials.hpp"
+#include "extender/scheduling/group_reservations.hpp"
 #include "kube/local/api.hpp"
 #include "model/cards.hpp"
 #include "tests/testing/builders.hpp"
@@ -32,9 +34,19 @@ struct Rig {
   Offers offers{clock, 100, std::chrono::seconds(60)};
   Promises promises{clock};
   Denials denials{clock};
+  GroupAttempts group_attempts{clock};
+  cluster::PodGroups pod_groups{
+      [this](const std::string& key) { group_reservations.attempt_failed(key); }};
   cluster::PolicySource policies{binpack()};
   testing::PodRecorder recorder;
   cluster::PodTable table{{&recorder}};
+  GroupReservations group_reservations{
+      {.attempts = group_attempts,
+       .ledger = ledger,
+       .pods = table,
+       .groups = pod_groups,
+       .denials = denials},
+      {.hold = std::chrono::milliseconds(3'000), .long_hold = std::chrono::milliseconds(120'000)}};
   bool may_write = true;
   cluster::FeedCounters counters;
   cluster::NodeFeed nodes{ledger, counters};

@@ -311,6 +311,43 @@ TEST(PodTest, AScheduledConditionMeansThatASchedulerHasTried) {
   EXPECT_TRUE(pod(R"([{"type":"PodScheduled","status":"False"},{"type":"Ready"}])")->tried);
 }
 
+TEST(PodTest, ARefusalChangesWithWhatTheSchedulerSays) {
+  const auto refusal = [](const std::string& members) {
+    const auto pod = decode_pod(R"({"metadata":{"name":"p","namespace":"ml","uid":"u"},"spec":{},)"
+                                R"("status":{"conditions":[{"type":"PodScheduled",)" +
+                                members + "}]}}");
+    return pod ? pod->refusal : 1;
+  };
+  const auto first = refusal(R"("status":"False","reason":"Unschedulable","message":"0/3 nodes")");
+  EXPECT_NE(first, 0);
+  EXPECT_EQ(refusal(R"("message":"0/3 nodes","status":"False","reason":"Unschedulable")"), first);
+  EXPECT_NE(refusal(R"("status":"False","reason":"Unschedulable","message":"0/4 nodes")"), first);
+  EXPECT_NE(refusal(R"("status":"False","reason":"SchedulerError","message":"0/3 nodes")"), first);
+  EXPECT_EQ(refusal(R"("status":"True")"), 0);
+  EXPECT_EQ(refusal(R"("status":"False","reason":"SchedulingGated","message":"gates")"), 0);
+}
+
+TEST(PodTest, ItsGroupIsThatOfItsSpecElseOfALabel) {
+  const auto group = [](const std::string& spec, const std::string& labels = "{}") {
+    const auto pod = decode_pod(R"({"metadata":{"name":"p","namespace":"ml","uid":"u","labels":)" +
+                                labels + R"(},"spec":)" + spec + "}");
+    return pod ? pod->group : GroupOfPod{};
+  };
+  using Kind = GroupOfPod::Kind;
+  const std::string native = R"({"schedulingGroup":{"podGroupName":"g"}})";
+  const std::string coscheduling = R"({"scheduling.x-k8s.io/pod-group":"c"})";
+  EXPECT_EQ(group("{}"), GroupOfPod{});
+  EXPECT_EQ(group(R"({"schedulingGroup":null})"), GroupOfPod{});
+  EXPECT_EQ(group(R"({"schedulingGroup":{}})"), GroupOfPod{});
+  EXPECT_EQ(group(native), (GroupOfPod{Kind::kPodGroup, "g"}));
+  EXPECT_EQ(group(native, coscheduling), (GroupOfPod{Kind::kPodGroup, "g"}));
+  EXPECT_EQ(group("{}", coscheduling), (GroupOfPod{Kind::kCoscheduling, "c"}));
+  EXPECT_EQ(group("{}", R"({"pod-group.scheduling.sigs.k8s.io":"c"})"),
+            (GroupOfPod{Kind::kCoscheduling, "c"}));
+  EXPECT_EQ(group("{}", R"({"kueue.x-k8s.io/pod-group-name":"k"})"),
+            (GroupOfPod{Kind::kKueue, "k"}));
+}
+
 TEST(PodTest, VolumesClaimsAndGroupsMayDelayABind) {
   const auto binds_late = [](const std::string& spec, const std::string& labels = "{}") {
     const auto pod = decode_pod(R"({"metadata":{"name":"p","namespace":"ml","uid":"u","labels":)" +
@@ -324,8 +361,11 @@ TEST(PodTest, VolumesClaimsAndGroupsMayDelayABind) {
       R"({"volumes":[{"name":"a","emptyDir":{}},{"name":"b","persistentVolumeClaim":{}}]})"));
   EXPECT_TRUE(binds_late(R"({"volumes":[{"name":"a","ephemeral":{"volumeClaimTemplate":{}}}]})"));
   EXPECT_TRUE(binds_late(R"({"resourceClaims":[{"name":"net"}]})"));
-  EXPECT_TRUE(binds_late(R"({"schedulingGroup":{"podGroupName":"g"}})"));
   EXPECT_TRUE(binds_late("{}", R"({"scheduling.x-k8s.io/pod-group":"g"})"));
+  EXPECT_FALSE(binds_late("{}", R"({"kueue.x-k8s.io/pod-group-name":"g"})"))
+      << "each of its members is placed by itself";
+  EXPECT_FALSE(binds_late(R"({"schedulingGroup":{"podGroupName":"g"}})"))
+      << "all of its members are bound at once";
 }
 
 TEST(PodTest, SlotsComeFromLimitsElseRequests) {
@@ -460,13 +500,13 @@ std::string whole_pod() {
          container + R"(],"initContainers":[)" + container + R"(],"ephemeralContainers":[)" +
          container +
          R"(],"priority":3,"volumes":[{"x":1,"ephemeral":{"volumeClaimTemplate":{}}}],)"
-         R"("resourceClaims":[{"x":1}],"schedulingGroup":{"x":1},"preemptionPolicy":"Never",)"
+         R"("resourceClaims":[{"x":1}],"schedulingGroup":{"x":1,"podGroupName":"g"},"preemptionPolicy":"Never",)"
          R"("schedulingGates":[{"name":"g"}],"overhead":{"memory":"1Mi"},"resources":{"x":1,)"
          R"("limits":{"memory":"1Gi"},"requests":{"memory":"1Gi"}}},"status":{"x":{},)"
          R"("phase":"Running","containerStatuses":[)" +
          state + R"(],"initContainerStatuses":[)" + state +
          R"(],"nominatedNodeName":"n2","conditions":[{"type":"PodScheduled","reason":"r",)"
-         R"("message":"x"}]}})";
+         R"("x":1,"status":"False","message":"m"}]}})";
 }
 
 TEST(ObjectsTest, PassesOverNothingThatCounts) {

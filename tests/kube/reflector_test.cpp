@@ -143,6 +143,47 @@ TEST_F(ReflectorListTest, ListsAllPagesThenWatchesFromTheList) {
   EXPECT_EQ(health.watches, 2U);
 }
 
+TEST_F(ReflectorListTest, ReturnsWhereTheServerNeedNotHaveTheKind) {
+  Reflector optional(api, {.path = "/apis/g/v1/things", .optional = true}, sink, clock);
+  api.will_answer(404, R"({"kind":"Status","message":"no such kind"})");
+  api.will_answer(200, list("1", {}));
+  optional.run(stop.get_token());
+  EXPECT_EQ(api.calls().size(), 1U);
+  EXPECT_EQ(sink.lines(), Lines{});
+  EXPECT_FALSE(optional.health().synced);
+}
+
+TEST_F(ReflectorTest, ReturnsWhereItMayNotReadAKindThatTheServerNeedNotHave) {
+  Reflector optional(api, {.path = "/apis/g/v1/things", .optional = true}, sink, clock);
+  api.will_watch({}, ScriptedApi::ended(403));  // also what servers without streaming lists say
+  api.will_answer(403, R"({"message":"forbidden"})");
+  api.will_answer(200, list("1", {}));
+  optional.run(stop.get_token());
+  EXPECT_EQ(api.calls().size(), 1U);
+  EXPECT_EQ(sink.lines(), Lines{});
+}
+
+TEST_F(ReflectorTest, WatchesTheFirstVersionThatTheServerHasAndLooksForOneAgain) {
+  const auto absent = ScriptedApi::ended(404, R"({"message":"no such kind"})");
+  api.will_watch({}, absent);
+  api.will_watch({}, absent);
+  api.will_watch({}, absent);
+  api.will_watch({frame("ADDED", "a", "1"), list_end("1"), frame("ADDED", "b", "2")}, absent);
+  api.will_watch({}, absent);
+  api.will_watch({}, absent);
+  watch_if_served(api, {{.path = "/apis/g/v2/things"}, {.path = "/apis/g/v1/things"}}, sink, clock,
+                  stop.get_token(), [this](milliseconds wait, const std::stop_token&) {
+                    slept.push_back(wait.count());
+                    if (slept.size() == 3) stop.request_stop();
+                  });
+  EXPECT_EQ(sink.lines(), (Lines{"= a", "+b"}));
+  std::vector<std::string> paths;
+  for (const auto& request : api.opened()) paths.push_back(request.path);
+  EXPECT_EQ(paths, (Lines{"/apis/g/v2/things", "/apis/g/v1/things", "/apis/g/v2/things",
+                          "/apis/g/v1/things", "/apis/g/v2/things", "/apis/g/v1/things"}));
+  EXPECT_EQ(slept, (std::vector<std::int64_t>{60'000, 60'000, 60'000}));
+}
+
 TEST_F(ReflectorListTest, BookmarksMoveTheVersionAndTellNobody) {
   api.will_answer(200, list("7", {}));
   api.will_watch({frame("BOOKMARK", "", "50")});

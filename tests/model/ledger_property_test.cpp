@@ -82,8 +82,9 @@ class History {
   /// Does one random thing to both ledger. @returns what it was
   const char* step() {
     using Deed = const char* (History::*)();
-    static constexpr std::array<std::pair<std::int64_t, Deed>, 14> kPercent{
-        {{45, &History::go_on},
+    static constexpr std::array<std::pair<std::int64_t, Deed>, 15> kPercent{
+        {{44, &History::go_on},
+         {1, &History::renew_reservation},
          {4, &History::submit_pending},
          {4, &History::assume_anything},
          {1, &History::release_reservation},
@@ -296,6 +297,15 @@ class History {
     const auto known = naive_.pods.find(uid);
     if (known != naive_.pods.end() && known->second.reserved) naive_.pods.erase(known);
     return "release a reservation";
+  }
+
+  const char* renew_reservation() {
+    const std::string uid = uid_of(random_.below(kUids));
+    const std::int64_t ttl = random_.between(1, 60);
+    ledger_.renew_reservation(uid, std::chrono::milliseconds(ttl));
+    const auto known = naive_.pods.find(uid);
+    if (known != naive_.pods.end() && known->second.reserved) known->second.deadline = now_ + ttl;
+    return "renew a reservation";
   }
 
   const char* lose_outcome() {

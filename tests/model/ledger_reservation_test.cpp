@@ -131,6 +131,26 @@ TEST_F(LedgerReservationTest, EndsWithItsTime) {
   EXPECT_EQ(ledger_.find("p"), nullptr);
 }
 
+TEST_F(LedgerReservationTest, EndsLaterOrEarlierWhenRenewed) {
+  ASSERT_TRUE(ledger_.reserve(pod("p", 700), 3s));
+  clock_.advance(2s);
+  ledger_.renew_reservation("p", 3s);
+  clock_.advance(2'999ms);
+  EXPECT_TRUE(late().empty());
+  EXPECT_EQ(used(), 700);
+  ledger_.renew_reservation("p", 3s);
+  ledger_.renew_reservation("p", 1s);
+  clock_.advance(1s);
+  EXPECT_TRUE(late().empty());
+  EXPECT_EQ(used(), 0);
+  ledger_.renew_reservation("p", 3s);
+  EXPECT_EQ(ledger_.find("p"), nullptr) << "there is none to renew";
+  ASSERT_TRUE(ledger_.assume(pod("p", 700), 30s));
+  ledger_.renew_reservation("p", 1s);
+  clock_.advance(1s);
+  EXPECT_TRUE(late().empty()) << "only of reservations";
+}
+
 TEST_F(LedgerReservationTest, EndsWithThePodOrWhenDropped) {
   ASSERT_TRUE(ledger_.reserve(pod("p", 700), 3s));
   EXPECT_TRUE(ledger_.release("p"));

@@ -26,6 +26,7 @@ struct PodText {
   std::map<std::string, std::string> limits = {};
   bool gated = false;
   int priority = 0;
+  std::string group = {};  ///< spec.schedulingGroup
   std::vector<std::string> more_containers = {};  ///< beside "main", of the same size
 };
 
@@ -67,6 +68,9 @@ inline std::string pod_json(const PodText& pod) {
   write_if(out, "schedulerName", pod.scheduler);
   write_if(out, "nodeName", pod.node);
   if (pod.priority != 0) out.member("priority", pod.priority);
+  if (!pod.group.empty()) {
+    out.key("schedulingGroup").begin_object().member("podGroupName", pod.group).end_object();
+  }
   if (pod.gated) out.key("schedulingGates").raw(R"([{"name":"example.com/wait"}])");
   out.key("containers").begin_array();
   write_container(out, "main", pod);

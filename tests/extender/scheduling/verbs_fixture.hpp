@@ -27,6 +27,7 @@ class VerbsTest : public ::testing::Test {
                   .binder = rig_.binder,
                   .promises = rig_.promises,
                   .denials = rig_.denials,
+                  .groups = rig_.group_reservations,
                   .pods = rig_.table,
                   .budgets = [this] { return budgets_.all(); },
                   .not_ready = [this]() -> std::string_view {

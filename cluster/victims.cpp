@@ -29,18 +29,13 @@ bool holds(const Allocation& allocation, std::string_view card) {
   });
 }
 
-/// How much of any card the pod holds, for "the smaller ones are spared first".
-std::int64_t size_of(const Allocation& allocation) {
-  std::int64_t milli = 0;
-  for (const auto& part : allocation.containers) {
-    for (const auto& card : part.cards) milli += card.compute.count();
-  }
-  return milli;
-}
-
-bool more_important(const AllocationPtr& a, const AllocationPtr& b) {
-  return std::tuple(-std::int64_t{a->priority}, size_of(*a), std::string_view(a->pod_uid)) <
-         std::tuple(-std::int64_t{b->priority}, size_of(*b), std::string_view(b->pod_uid));
+/// The smaller ones are spared first, of pods that end those of one priority.
+void sort_for(VictimOrder order, Pods& pods) {
+  const auto key = [order](const AllocationPtr& pod) {
+    const std::int64_t priority = order == VictimOrder::kImportance ? pod->priority : 0;
+    return std::tuple(-priority, compute_of(*pod), std::string_view(pod->pod_uid));
+  };
+  std::ranges::sort(pods, [&](const auto& a, const auto& b) { return key(a) < key(b); });
 }
 
 NodeState without(const NodeState& node, const Pods& pods) {
@@ -89,15 +84,16 @@ using HasRoom = std::function<bool(const NodeState&)>;
 class Search {
  public:
   /// @param candidates   pods of the node
-  /// @param tries       as Preemptor::tries
+  /// @param preemptor    whose tries and order count
   Search(const NodeState& node, Pods candidates, const Allowed& allowed, HasRoom has_room,
-         model::SearchBudget& tries)
+         const Preemptor& preemptor)
       : candidates_(std::move(candidates)),
         allowed_(allowed),
         has_room_(std::move(has_room)),
-        tries_(tries),
+        tries_(preemptor.tries),
+        order_(preemptor.order),
         emptied_(without(node, candidates_)) {
-    std::ranges::sort(candidates_, more_important);
+    sort_for(order_, candidates_);
     note_alike();
   }
 
@@ -106,13 +102,17 @@ class Search {
   std::optional<VictimSet> run(std::optional<VictimSet> start = std::nullopt) {
     if (candidates_.empty() || !has_room_(emptied_)) return start;
     best_ = greedy();
-    if (start && start->cost() < best_.cost()) best_ = *std::move(start);
+    if (start && is_cheaper(*start, best_)) best_ = *std::move(start);
     left_.assign(candidates_.size(), false);
     descend(0, emptied_, {}, allowed_);
     return best_;
   }
 
  private:
+  [[nodiscard]] bool is_cheaper(const VictimSet& a, const VictimSet& b) const {
+    return a.cost(order_) < b.cost(order_);
+  }
+
   /// All leave, then as many as possible come back: first those whose leaving breaks a budget.
   [[nodiscard]] VictimSet greedy() const {
     Allowed allowed = allowed_;
@@ -182,7 +182,7 @@ class Search {
   void descend(std::size_t index, const NodeState& state, const VictimSet& leaving,
                const Allowed& allowed) {
     if (index == candidates_.size()) {
-      if (leaving.cost() < best_.cost()) best_ = leaving;
+      if (is_cheaper(leaving, best_)) best_ = leaving;
       return;
     }
     const AllocationPtr& pod = candidates_[index];
@@ -197,7 +197,7 @@ class Search {
       left_[index] = false;
       if (has_room_(with)) descend(index + 1, with, leaving, allowed);
     }
-    if (!(one_more.cost() < best_.cost())) return;  // nor will it be with more pods
+    if (!is_cheaper(one_more, best_)) return;  // nor will it be with more pods
     left_[index] = true;
     descend(index + 1, state, one_more, after);
   }
@@ -208,6 +208,7 @@ class Search {
   const Allowed& allowed_;
   const HasRoom has_room_;
   model::SearchBudget& tries_;
+  const VictimOrder order_;
   const NodeState emptied_;
   std::vector<std::size_t> alike_;
   std::vector<bool> left_;  ///< of the candidates decided about
@@ -227,12 +228,12 @@ std::optional<VictimSet> cheapest_on_one_card(const Preemptor& preemptor, const 
                                               const Pods& pods, const Allowed& allowed) {
   std::optional<VictimSet> best;
   for (const model::Card& card : node.cards()) {
-    auto victims =
-        Search(
-            node, on_card(pods, card.id), allowed,
-            [&](const NodeState& state) { return fits(preemptor, state); }, preemptor.tries)
-            .run();
-    if (victims && (!best || victims->cost() < best->cost())) best = std::move(victims);
+    auto victims = Search(
+                       node, on_card(pods, card.id), allowed,
+                       [&](const NodeState& state) { return fits(preemptor, state); }, preemptor)
+                       .run();
+    const auto order = preemptor.order;
+    if (victims && (!best || victims->cost(order) < best->cost(order))) best = std::move(victims);
   }
   return best;
 }
@@ -253,12 +254,12 @@ Pods cheapest_by_card(const Preemptor& preemptor, const NodeState& node, const P
       continue;
     }
     auto victims =
-        Search(node, on_card(pods, node.cards()[i].id), allowed, has_room, preemptor.tries).run();
+        Search(node, on_card(pods, node.cards()[i].id), allowed, has_room, preemptor).run();
     if (victims) by_card.push_back(*std::move(victims));
   }
   const auto count = static_cast<std::size_t>(container.count);
   if (by_card.size() < count) return {};
-  std::ranges::sort(by_card, {}, &VictimSet::cost);
+  std::ranges::sort(by_card, {}, [&](const VictimSet& set) { return set.cost(preemptor.order); });
   std::set<AllocationPtr> leaving;
   for (std::size_t i = 0; i < count; ++i) {
     leaving.insert(by_card[i].pods.begin(), by_card[i].pods.end());
@@ -268,7 +269,20 @@ Pods cheapest_by_card(const Preemptor& preemptor, const NodeState& node, const P
 
 }  // namespace
 
-VictimSet::Cost VictimSet::cost() const {
+MilliGpu compute_of(const Allocation& allocation) {
+  MilliGpu compute;
+  for (const auto& part : allocation.containers) {
+    for (const auto& card : part.cards) compute += card.compute;
+  }
+  return compute;
+}
+
+VictimSet::Cost VictimSet::cost(VictimOrder order) const {
+  if (order == VictimOrder::kEffort) {
+    std::int64_t milli = 0;
+    for (const AllocationPtr& pod : pods) milli += compute_of(*pod).count();
+    return {broken_budgets, static_cast<std::int64_t>(pods.size()), milli, pods.size()};
+  }
   std::int64_t highest = std::numeric_limits<std::int64_t>::min();
   std::int64_t sum = 0;
   for (const AllocationPtr& pod : pods) {
@@ -311,11 +325,11 @@ std::optional<VictimSet> cheapest_victims(const Preemptor& preemptor, const Node
   }
   const auto has_room = [&](const NodeState& state) { return fits(preemptor, state); };
   if (of_one_kind && containers.front().count > 1) {
-    start = Search(node, cheapest_by_card(preemptor, node, pods, allowed), allowed, has_room,
-                   preemptor.tries)
-                .run();
+    start =
+        Search(node, cheapest_by_card(preemptor, node, pods, allowed), allowed, has_room, preemptor)
+            .run();
   }
-  return Search(node, pods, allowed, has_room, preemptor.tries).run(std::move(start));
+  return Search(node, pods, allowed, has_room, preemptor).run(std::move(start));
 }
 
 std::optional<Preemption> cheapest_preemption(const Preemptor& preemptor,

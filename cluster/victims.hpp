@@ -11,8 +11,14 @@
 #include <tuple>
 #include <vector>
 
-/// Which pods have to leave a node so that one of higher priority fits. Pure.
+/// Which pods have to leave a node so that another one fits. Pure.
 namespace tangram::cluster {
+
+/// What makes one set of victims cheaper than another.
+enum class VictimOrder {
+  kImportance,  ///< kube-scheduler's order, for pods that end: see VictimSet::cost()
+  kEffort,      ///< for pods that move: fewest broken budgets, fewest pods, least compute
+};
 
 /// A pod that may take the place of others.
 struct Preemptor {
@@ -29,6 +35,7 @@ struct Preemptor {
   /// Pays for the sets of victims that are tried, a step for each. Once it is spent, the sets found
   /// so far are made no better, and cheapest_preemption() looks at no more nodes.
   model::SearchBudget& tries;
+  VictimOrder order = VictimOrder::kImportance;
 };
 
 /// Steps for one preemption: up to 0.2 s. The least important pods of most clusters are found in
@@ -44,11 +51,11 @@ struct VictimSet {
   /// Those that leave after a budget of theirs is spent: kube-scheduler's count.
   std::int64_t broken_budgets = 0;
 
-  /// kube-scheduler's order (pickOneNodeForPreemption): fewest broken budgets, lowest priority of
-  /// the most important victim, lowest sum of priorities, fewest pods. Priorities are shifted, so
-  /// that a negative one does not make more pods cheaper.
+  /// By importance kube-scheduler's order (pickOneNodeForPreemption): fewest broken budgets, lowest
+  /// priority of the most important victim, lowest sum of priorities, fewest pods. Priorities are
+  /// shifted, so that a negative one does not make more pods cheaper.
   using Cost = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::size_t>;
-  [[nodiscard]] Cost cost() const;
+  [[nodiscard]] Cost cost(VictimOrder order = VictimOrder::kImportance) const;
   [[nodiscard]] std::vector<std::string> uids() const;
 };
 
@@ -68,14 +75,17 @@ struct VictimSet {
     const Preemptor& preemptor, const model::NodeState& node,
     const std::vector<model::AllocationPtr>& gone = {});
 
+/// Of all cards that the pod holds.
+[[nodiscard]] MilliGpu compute_of(const model::Allocation& allocation);
+
 /// Where to make room, and who leaves.
 struct Preemption {
   std::string node;
   VictimSet victims;
 };
-/// The cheapest of all nodes that breaks no budget; on a tie the first. Nodes with the least
-/// important pods come first, and nodes that the tries and searches do not suffice for are left
-/// out.
+/// The cheapest of all nodes that breaks no budget, by importance; on a tie the first. Nodes with
+/// the least important pods come first, and nodes that the tries and searches do not suffice for
+/// are left out.
 /// @param nodes  as `node` of cheapest_victims(); none is null
 [[nodiscard]] std::optional<Preemption> cheapest_preemption(
     const Preemptor& preemptor, std::vector<const model::NodeState*> nodes);

@@ -1,0 +1,113 @@
+#include "cluster/effort.hpp"
+
+#include "cluster/victims.hpp"
+#include "model/fit.hpp"
+
+#include <algorithm>
+
+namespace tangram::cluster {
+
+namespace {
+
+using model::CardUse;
+using model::NodeState;
+
+std::int64_t pieces(std::int64_t amount, std::int64_t largest) {
+  if (amount <= 0) return 0;
+  return largest <= 0 ? 1 : (amount + largest - 1) / largest;
+}
+
+std::int64_t cards_of(const model::Allocation& pod) {
+  std::int64_t cards = 0;
+  for (const auto& container : pod.containers) {
+    cards += static_cast<std::int64_t>(container.cards.size());
+  }
+  return cards;
+}
+
+std::optional<Effort> effort_on(const model::GpuRequest& request, const model::Slice& slice,
+                                const NodeState& node, std::uint32_t index, const CardLoad& load) {
+  const model::Card& card = node.cards()[index];
+  const CardUse& use = node.use[index];
+  if (!card_misfit(request, slice, node, index)) return Effort{};
+  if (card_misfit(request, slice, card, load.fixed)) return std::nullopt;
+  if (slice.whole || use.whole > 0 || !use.mode_free_for(mode_on(request, card))) {
+    return Effort{load.movable, (use.compute - load.fixed.compute).count()};
+  }
+  const std::int64_t milli = (slice.compute - free_compute(card, use)).count();
+  const std::int64_t memory = (slice.memory - free_memory(card, use)).count();
+  const std::int64_t pods = std::max({std::int64_t{1}, pieces(milli, load.largest_compute.count()),
+                                      pieces(memory, load.largest_memory.count())});
+  return Effort{pods * load.least_share, std::max(milli, std::int64_t{0})};
+}
+
+/// For as many cards as the container takes.
+std::optional<Effort> effort_for(const model::GpuRequest& request,
+                                 const model::ContainerRequest& container, const NodeState& node,
+                                 const NodeLoad& load) {
+  const auto wanted = static_cast<std::size_t>(container.count);
+  std::vector<Effort> cards;
+  cards.reserve(load.size());
+  for (std::uint32_t i = 0; i < load.size(); ++i) {
+    const model::Slice slice = slice_of(container.share, node.traits()[i]);
+    if (const auto effort = effort_on(request, slice, node, i, load[i])) cards.push_back(*effort);
+  }
+  if (cards.size() < wanted) return std::nullopt;
+  std::ranges::sort(cards);
+  Effort sum;
+  for (std::size_t i = 0; i < wanted; ++i) {
+    sum.pods += cards[i].pods;
+    sum.milli += cards[i].milli;
+  }
+  return sum;
+}
+
+bool could_fit_in_tree(const model::Footprint& pod, const NodeState& node) {
+  const model::NodeInventory& has = *node.inventory;
+  return pod.cpu <= has.cpu && pod.memory <= has.memory &&
+         (has.slots == 0 || pod.slots <= has.slots);
+}
+
+}  // namespace
+
+NodeLoad load_of(const NodeState& node,
+                 const std::function<bool(const model::Allocation&)>& movable) {
+  NodeLoad load(node.use.size());
+  for (const model::AllocationPtr& pod : node.allocations) {
+    if (pod->containers.empty()) continue;
+    const bool may_leave = movable(*pod);
+    const std::int64_t share = kPod / std::max(cards_of(*pod), std::int64_t{1});
+    for (const model::ContainerGrant& container : pod->containers) {
+      for (const model::GrantedCard& granted : container.cards) {
+        const auto index = node.card_index(granted.uuid);
+        if (!index) continue;
+        CardLoad& card = load[*index];
+        if (may_leave) {
+          card.movable += share;
+          card.least_share = std::min(card.least_share, share);
+          card.largest_compute = std::max(card.largest_compute, granted.compute);
+          card.largest_memory = std::max(card.largest_memory, granted.memory);
+        } else {
+          charge(card.fixed, slice_of(granted, node.traits()[*index]), pod->isolation);
+        }
+      }
+    }
+  }
+  return load;
+}
+
+std::optional<Effort> least_effort(const model::PodDemand& demand, const NodeState& node,
+                                   const NodeLoad& load) {
+  if (!could_fit_in_tree(demand.footprint, node)) return std::nullopt;
+  Effort most;
+  for (const model::ContainerRequest& container : demand.gpu.containers) {
+    const auto effort = effort_for(demand.gpu, container, node, load);
+    if (!effort) return std::nullopt;
+    most = std::max(most, *effort);
+  }
+  // Where it is short of CPU, memory or slots, or its containers do not fit together.
+  most.pods = std::max(most.pods, std::int64_t{1});  // some pod, whichever
+  return most;
+}
+
+}  // namespace tangram::cluster

@@ -1,0 +1,408 @@
+#include "cluster/moves.hpp"
+
+#include "cluster/allocations.hpp"
+#include "cluster/effort.hpp"
+#include "cluster/rankings.hpp"
+#include "cluster/victims.hpp"
+#include "policies/demand_size.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace tangram::cluster {
+
+namespace {
+
+using model::Allocation;
+using model::AllocationPtr;
+using model::NodeIndex;
+using model::NodeState;
+
+__extension__ using Wide = __int128;
+
+/// Kinds of wanted pods that are searched for in each round.
+constexpr std::size_t kKinds = 32;
+/// Nodes that are searched for one pod, the most promising ones. The first ones nearly always
+/// contain the best.
+constexpr std::size_t kNodes = 64;
+/// Sets of pods that are tried on a node, each without one whose next pod found no place.
+constexpr std::size_t kSets = 8;
+
+/// What lets one wanted pod run.
+struct Option {
+  std::size_t wanted = 0;
+  Allocation place;
+  std::vector<Move> moves;
+  std::int64_t gain = 0;  ///< milli
+  std::int64_t cost = 0;  ///< milli
+  ChangedCluster changed;
+
+  [[nodiscard]] Effort effort() const {
+    return {static_cast<std::int64_t>(moves.size()) * kPod, cost};
+  }
+};
+
+/// A node on which room could be made.
+struct Prospect {
+  Effort effort;        ///< least_effort()
+  std::uint32_t order;  ///< by name
+  NodeIndex node;
+  friend bool operator<(const Prospect& a, const Prospect& b) {
+    return std::tie(a.effort, a.order) < std::tie(b.effort, b.order);
+  }
+};
+
+/// Wanted pods of which one will do as well as another.
+struct Kind {
+  std::vector<std::size_t> waiting;  ///< in order
+  std::vector<Prospect> before;      ///< anything is changed
+  bool searched = false;
+};
+using KindKey = std::tuple<std::string, std::string, std::string, std::int64_t, std::size_t>;
+
+Allocation place_of(const PlacelessPod& pod, const NodeState& node,
+                    const model::Placement& placement, std::string uid) {
+  Allocation place = allocation_for(*pod.pod, node, pod.plan.demand, placement);
+  place.footprint = pod.plan.demand.footprint;
+  place.pod_uid = std::move(uid);
+  place.tentative = true;
+  return place;
+}
+
+class Planner {
+ public:
+  explicit Planner(const MoveQuestion& question);
+  MovePlan run();
+
+ private:
+  void seat_those_that_fit();
+  void sort_into_kinds(const std::vector<std::size_t>& waiting);
+  /// @returns whether there was one
+  bool take_best_option();
+  [[nodiscard]] bool is_better(const Option& a, const Option& b) const;
+  void seat_those_that_fit_now();
+  [[nodiscard]] std::optional<NodeIndex> emptied_node_for(const WantedPod& wanted,
+                                                          model::Placement& cards);
+  [[nodiscard]] std::optional<Option> cheapest_option(Kind& kind);
+  /// As things are now, the most promising first.
+  [[nodiscard]] std::vector<Prospect> prospects(Kind& kind, const model::PodDemand& demand);
+  [[nodiscard]] std::optional<Option> option_on(std::size_t wanted, NodeIndex node);
+  /// @returns the pod that finds no place; null = all do, and the option is complete
+  [[nodiscard]] const Allocation* settle(Option& option, NodeIndex node,
+                                         const std::vector<AllocationPtr>& leaving);
+  [[nodiscard]] bool is_movable(const Allocation& pod) const;
+  [[nodiscard]] bool is_stuck(const Allocation& pod);
+  [[nodiscard]] const PlacelessPod* next_of(const Allocation& pod);
+  void commit(Option option);
+  [[nodiscard]] std::int64_t gain_of(const WantedPod& wanted, const NodeState& node,
+                                     const model::Placement& cards) const;
+  [[nodiscard]] std::size_t moves_left() const {
+    return question_.limits.moves - std::min(question_.limits.moves, plan_.moves.size());
+  }
+
+  const MoveQuestion& question_;
+  const std::function<bool(const Allocation&)> may_leave_ = [this](const Allocation& pod) {
+    return is_movable(pod);
+  };
+  model::SearchBudget steps_;
+  model::SearchBudget searches_;
+  Rankings rankings_;
+  ChangedCluster now_;
+  std::vector<NodeLoad> loads_;  ///< by NodeIndex
+  std::map<std::string_view, std::vector<const kube::DisruptionBudget*>> spent_budgets_;  ///< by ns
+  std::map<std::string_view, std::shared_ptr<const PlacelessPod>> next_pods_;  ///< by UID
+  std::set<std::string_view> stuck_;  ///< UIDs of pods whose next pods have no place in any case
+  std::vector<Kind> kinds_;
+  std::vector<AllocationPtr> gone_;
+  MovePlan plan_;
+};
+
+Planner::Planner(const MoveQuestion& question)
+    : question_(question),
+      steps_(question.limits.steps),
+      searches_(question.limits.searches),
+      rankings_(question.cluster, *question.takes, steps_, searches_),
+      now_(question.cluster) {
+  for (const BudgetPtr& budget : question.budgets) {
+    if (budget->allowed <= 0) spent_budgets_[budget->ns].push_back(budget.get());
+  }
+}
+
+bool Planner::is_movable(const Allocation& pod) const {
+  if (pod.tentative || pod.terminating || pod.containers.empty()) return false;
+  if (stuck_.contains(pod.pod_uid)) return false;
+  const auto spent = spent_budgets_.find(pod.pod_namespace);
+  if (spent != spent_budgets_.end()) {
+    for (const kube::DisruptionBudget* budget : spent->second) {
+      if (budget->covers(pod.pod_namespace, pod.pod_name, pod.labels)) return false;
+    }
+  }
+  return question_.movable(pod);
+}
+
+const PlacelessPod* Planner::next_of(const Allocation& pod) {
+  const auto [entry, is_new] = next_pods_.try_emplace(pod.pod_uid);
+  if (is_new) entry->second = question_.next_pod(pod);
+  return entry->second.get();
+}
+
+std::int64_t Planner::gain_of(const WantedPod& wanted, const NodeState& node,
+                              const model::Placement& cards) const {
+  std::int64_t milli = 0;
+  model::for_each_pick(wanted.next.plan.demand.gpu, node, cards,
+                       [&](const auto& /*container*/, const model::Slice& slice, auto card) {
+                         milli += policies::size_on(slice, node.traits()[card]);
+                       });
+  return milli;
+}
+
+/// Those that need no move take their room first: it is as good as taken.
+void Planner::seat_those_that_fit() {
+  std::vector<std::size_t> waiting;
+  for (std::size_t i = 0; i < question_.wanted.size(); ++i) {
+    const WantedPod& wanted = question_.wanted[i];
+    if (!wanted.next.plan.demand.gpu.asks_gpu()) continue;
+    if (steps_.spent()) {
+      plan_.cut_short = true;
+      break;
+    }
+    const std::int64_t skipped = searches_.skipped();
+    const auto place = rankings_.best(wanted.next, now_);
+    if (place) {
+      Allocation pod = place_of(wanted.next, now_.crowded(place->node), place->cards,
+                                "wanted/" + std::to_string(i));
+      now_.come(place->node, pod);
+      plan_.fit_already.push_back({.wanted = i, .place = std::move(pod)});
+    } else if (searches_.skipped() == skipped) {
+      waiting.push_back(i);
+    } else {
+      plan_.cut_short = true;  // whether it fits is not known
+    }
+  }
+  sort_into_kinds(waiting);
+}
+
+/// Pods of one controller are alike; of others each is for itself.
+void Planner::sort_into_kinds(const std::vector<std::size_t>& waiting) {
+  std::map<KindKey, std::size_t> known;
+  for (const std::size_t i : waiting) {
+    const WantedPod& wanted = question_.wanted[i];
+    const kube::Pod& pod = *wanted.next.pod;
+    const bool alone = pod.controller.kind.empty();
+    const KindKey key{pod.ns, pod.controller.kind, pod.controller.name, wanted.weight,
+                      alone ? i : question_.wanted.size()};
+    const auto found = known.find(key);
+    const bool same = found != known.end() &&
+                      question_.wanted[kinds_[found->second].waiting.front()].next.plan.demand ==
+                          wanted.next.plan.demand;
+    if (same) {
+      kinds_[found->second].waiting.push_back(i);
+    } else {
+      known[key] = kinds_.size();
+      kinds_.push_back({.waiting = {i}, .before = {}});
+    }
+  }
+}
+
+MovePlan Planner::run() {
+  seat_those_that_fit();
+  if (kinds_.empty() || question_.limits.moves == 0) return std::move(plan_);
+  loads_.resize(question_.cluster.slots());
+  question_.cluster.for_each_present([&](const model::ClusterSnapshot::Found& found) {
+    loads_[found.index] = load_of(*found.node, may_leave_);
+  });
+  while (moves_left() > 0 && take_best_option()) seat_those_that_fit_now();
+  return std::move(plan_);
+}
+
+bool Planner::take_best_option() {
+  std::optional<Option> best;
+  std::size_t kinds = 0;
+  for (Kind& kind : kinds_) {
+    if (kind.waiting.empty() || kind.searched) continue;
+    if (steps_.spent() || ++kinds > kKinds) {
+      plan_.cut_short = true;
+      break;
+    }
+    auto option = cheapest_option(kind);
+    if (!option) {
+      kind.searched = true;
+      continue;
+    }
+    if (!best || is_better(*option, *best)) best = std::move(option);
+  }
+  if (!best) return false;
+  commit(*std::move(best));
+  return true;
+}
+
+/// More gain per pod that moves; on a tie, less that moves.
+bool Planner::is_better(const Option& a, const Option& b) const {
+  const auto value = [&](const Option& option, std::size_t moves_of_other) {
+    return Wide{option.gain} * question_.wanted[option.wanted].weight *
+           static_cast<std::int64_t>(moves_of_other);
+  };
+  const Wide left = value(a, b.moves.size());
+  const Wide right = value(b, a.moves.size());
+  return left != right ? left > right : a.cost < b.cost;
+}
+
+void Planner::commit(Option option) {
+  for (Kind& kind : kinds_) std::erase(kind.waiting, option.wanted);
+  for (Move& move : option.moves) {
+    gone_.push_back(move.pod);
+    plan_.moves.push_back(std::move(move));
+  }
+  plan_.arrivals.push_back(
+      {.wanted = option.wanted, .place = std::move(option.place), .after = plan_.moves.size()});
+  plan_.gained_milli += option.gain;
+  plan_.moved_milli += option.cost;
+  now_ = std::move(option.changed);
+}
+
+/// Room that the moves so far make beyond what they were made for.
+void Planner::seat_those_that_fit_now() {
+  for (Kind& kind : kinds_) {
+    while (!kind.waiting.empty()) {
+      const std::size_t index = kind.waiting.front();
+      const WantedPod& wanted = question_.wanted[index];
+      model::Placement cards;
+      const auto node = emptied_node_for(wanted, cards);
+      if (!node) break;
+      Option option{.wanted = index, .place = {}, .moves = {}, .changed = now_};
+      option.gain = gain_of(wanted, now_.after(*node), cards);
+      option.place =
+          place_of(wanted.next, now_.after(*node), cards, "wanted/" + std::to_string(index));
+      option.changed.come(*node, option.place);
+      commit(std::move(option));
+    }
+  }
+}
+
+std::optional<NodeIndex> Planner::emptied_node_for(const WantedPod& wanted,
+                                                   model::Placement& cards) {
+  for (const auto& [index, node] : now_.changed()) {
+    if (!node.somebody_leaves()) continue;
+    steps_.spend(1);
+    if (!fits_in_tree(wanted.next.plan.demand, *node.after)) continue;
+    if (!question_.takes(*wanted.next.pod, *node.after)) continue;
+    auto choice = wanted.next.plan.policy->choose(wanted.next.plan.demand, *node.after, searches_);
+    if (!choice) continue;
+    cards = std::move(choice->placement);
+    return index;
+  }
+  return std::nullopt;
+}
+
+std::vector<Prospect> Planner::prospects(Kind& kind, const model::PodDemand& demand) {
+  const auto add = [&](auto& to, NodeIndex index, const NodeState& node, const NodeLoad& load) {
+    const auto effort = least_effort(demand, node, load);
+    if (effort) to.push_back({*effort, rankings_.order_of(index), index});
+  };
+  if (kind.before.empty()) {
+    question_.cluster.for_each_present([&](const model::ClusterSnapshot::Found& found) {
+      add(kind.before, found.index, *found.node, loads_[found.index]);
+    });
+  }
+  std::vector<Prospect> all;
+  all.reserve(kind.before.size());
+  std::ranges::copy_if(kind.before, std::back_inserter(all),
+                       [&](const Prospect& one) { return !now_.changed().contains(one.node); });
+  for (const auto& [index, node] : now_.changed()) {
+    add(all, index, *node.after, load_of(*node.after, may_leave_));
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+std::optional<Option> Planner::cheapest_option(Kind& kind) {
+  const std::size_t wanted = kind.waiting.front();
+  const PlacelessPod& pod = question_.wanted[wanted].next;
+  std::optional<Option> best;
+  std::size_t searched = 0;
+  for (const auto& [effort, order, node] : prospects(kind, pod.plan.demand)) {
+    if (best && best->effort() <= effort) break;
+    if (steps_.spent() || searched == kNodes) {
+      plan_.cut_short = plan_.cut_short || !best;
+      break;
+    }
+    if (!question_.takes(*pod.pod, now_.after(node))) continue;
+    ++searched;
+    auto option = option_on(wanted, node);
+    if (option && (!best || option->effort() < best->effort())) best = std::move(option);
+  }
+  return best;
+}
+
+bool Planner::is_stuck(const Allocation& pod) {
+  const PlacelessPod* next = next_of(pod);
+  if (next != nullptr && rankings_.best(*next, now_)) return false;
+  if (!steps_.spent()) stuck_.insert(pod.pod_uid);
+  return true;
+}
+
+std::optional<Option> Planner::option_on(std::size_t wanted, NodeIndex node) {
+  const PlacelessPod& pod = question_.wanted[wanted].next;
+  const NodeState& state = now_.after(node);
+  model::Ledger::Uids spared;
+  for (const AllocationPtr& there : state.allocations) {
+    if (!is_movable(*there)) spared.insert(there->pod_uid);
+  }
+  for (std::size_t tried = 0; tried < kSets && !steps_.spent(); ++tried) {
+    const Preemptor preemptor{.demand = pod.plan.demand,
+                              .policy = *pod.plan.policy,
+                              .priority = model::kNoPriority,
+                              .spared = spared,
+                              .budgets = question_.budgets,
+                              .searches = searches_,
+                              .tries = steps_,
+                              .order = VictimOrder::kEffort};
+    const auto leaving = cheapest_victims(preemptor, state, gone_);
+    if (!leaving || leaving->broken_budgets > 0 || leaving->pods.size() > moves_left()) break;
+    Option option{.wanted = wanted, .place = {}, .moves = {}, .changed = now_};
+    const Allocation* stuck = settle(option, node, leaving->pods);
+    if (stuck == nullptr) return option;
+    spared.insert(stuck->pod_uid);
+  }
+  return std::nullopt;
+}
+
+const Allocation* Planner::settle(Option& option, NodeIndex node,
+                                  const std::vector<AllocationPtr>& leaving) {
+  const WantedPod& wanted = question_.wanted[option.wanted];
+  option.changed.leave(node, VictimSet{.pods = leaving}.uids());
+  const NodeState& left = option.changed.after(node);
+  const auto choice = wanted.next.plan.policy->choose(wanted.next.plan.demand, left, searches_);
+  if (!choice) return leaving.front().get();  // the search was skipped
+  option.gain = gain_of(wanted, left, choice->placement);
+  option.place =
+      place_of(wanted.next, left, choice->placement, "wanted/" + std::to_string(option.wanted));
+  option.changed.come(node, option.place);
+  std::vector<AllocationPtr> largest_first = leaving;
+  std::ranges::stable_sort(largest_first, std::greater<>(),
+                           [](const AllocationPtr& pod) { return compute_of(*pod); });
+  for (const AllocationPtr& pod : largest_first) {
+    const PlacelessPod* next = next_of(*pod);
+    if (next == nullptr || is_stuck(*pod)) return pod.get();
+    const auto place = rankings_.best(*next, option.changed);
+    if (!place) return pod.get();
+    Allocation moved =
+        place_of(*next, option.changed.crowded(place->node), place->cards, "next/" + pod->pod_uid);
+    option.changed.come(place->node, moved);
+    option.cost += compute_of(*pod).count();
+    option.moves.push_back({.pod = pod, .next = std::move(moved)});
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+MovePlan plan_moves(const MoveQuestion& question) { return Planner(question).run(); }
+
+}  // namespace tangram::cluster

@@ -1,0 +1,91 @@
+#include "cluster/rankings.hpp"
+
+#include "cluster/victims.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tangram::cluster {
+
+namespace {
+
+using model::NodeIndex;
+using model::NodeState;
+
+}  // namespace
+
+Rankings::Rankings(const model::ClusterSnapshot& cluster, const Takes& takes,
+                   model::SearchBudget& steps, model::SearchBudget& searches)
+    : cluster_(cluster),
+      takes_(takes),
+      steps_(steps),
+      searches_(searches),
+      order_(cluster.slots(), 0) {
+  std::vector<NodeIndex> nodes;
+  cluster.for_each_present([&](const auto& found) { nodes.push_back(found.index); });
+  std::ranges::sort(nodes, {},
+                    [&](NodeIndex node) -> const std::string& { return cluster.at(node)->name; });
+  std::uint32_t next = 0;
+  for (const NodeIndex node : nodes) order_[node] = next++;
+}
+
+std::optional<std::int64_t> Rankings::score(const PodPlan& plan, const NodeState& node) {
+  steps_.spend(1);
+  if (!fits_in_tree(plan.demand, node)) return std::nullopt;
+  const auto choice = plan.policy->choose(plan.demand, node, searches_);
+  return choice ? std::optional(choice->score) : std::nullopt;
+}
+
+Rankings::Ranking& Rankings::ranking_of(const PlacelessPod& pod) {
+  Key key{.policy = pod.plan.policy, .shape = policies::shape_of(pod.plan.demand)};
+  const auto [entry, is_new] = by_shape_.try_emplace(std::move(key));
+  Ranking& ranking = entry->second;
+  if (!is_new) return ranking;
+  cluster_.for_each_present([&](const model::ClusterSnapshot::Found& found) {
+    cluster_.fetch_ahead(found.index);
+    if (const auto scored = score(pod.plan, *found.node)) {
+      ranking.nodes.push_back({*scored, order_[found.index], found.index});
+    }
+  });
+  std::sort(ranking.nodes.begin(), ranking.nodes.end());
+  return ranking;
+}
+
+std::optional<Rankings::Entry> Rankings::best_unchanged(const PlacelessPod& pod,
+                                                        const Ranking& ranking,
+                                                        const ChangedCluster& cluster) const {
+  for (const Entry& entry : ranking.nodes) {
+    if (cluster.changed().contains(entry.node)) continue;
+    if (takes_(*pod.pod, *cluster_.at(entry.node))) return entry;
+  }
+  return std::nullopt;
+}
+
+std::optional<Rankings::Entry> Rankings::best_changed(const PlacelessPod& pod, Ranking& ranking,
+                                                      const ChangedCluster& cluster) {
+  std::optional<Entry> best;
+  for (const auto& [index, node] : cluster.changed()) {
+    Rescored& rescored = ranking.changed[index];
+    if (rescored.state != node.crowded) {
+      rescored = {.state = node.crowded, .score = score(pod.plan, *node.crowded)};
+    }
+    if (!rescored.score) continue;
+    const Entry entry{*rescored.score, order_[index], index};
+    if ((!best || entry < *best) && takes_(*pod.pod, *node.crowded)) best = entry;
+  }
+  return best;
+}
+
+std::optional<Rankings::Place> Rankings::best(const PlacelessPod& pod,
+                                              const ChangedCluster& cluster) {
+  Ranking& ranking = ranking_of(pod);
+  auto best = best_changed(pod, ranking, cluster);
+  const auto unchanged = best_unchanged(pod, ranking, cluster);
+  if (unchanged && (!best || *unchanged < *best)) best = unchanged;
+  if (!best) return std::nullopt;
+  auto choice = pod.plan.policy->choose(pod.plan.demand, cluster.crowded(best->node), searches_);
+  if (!choice) return std::nullopt;
+  return Place{.node = best->node, .cards = std::move(choice->placement)};
+}
+
+}  // namespace tangram::cluster

@@ -328,6 +328,7 @@ std::optional<Option> Planner::cheapest_option(Kind& kind) {
   std::size_t searched = 0;
   for (const auto& [effort, order, node] : prospects(kind, pod.plan.demand)) {
     if (best && best->effort() <= effort) break;
+    if (effort.pods > kPod * static_cast<std::int64_t>(moves_left())) break;
     if (steps_.spent() || searched == kNodes) {
       plan_.cut_short = plan_.cut_short || !best;
       break;

@@ -2,11 +2,11 @@
 #include "bench/bench_app.hpp"
 #include "bench/measure/figures.hpp"
 #include "bench/measure/measure.hpp"
+#include "bench/measure/memory.hpp"
 #include "kube/objects.hpp"
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <thread>
 
 namespace tangram::bench {
@@ -17,15 +17,6 @@ using Seconds = std::chrono::duration<double>;
 
 Seconds since(std::chrono::steady_clock::time_point start) {
   return std::chrono::steady_clock::now() - start;
-}
-
-/// A field of /proc/self/status in MiB: "VmRSS", "VmHWM" (the highest so far).
-double memory_mib(std::string_view field) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(field)) return std::stod(line.substr(field.size() + 1)) / 1024;
-  }
-  return 0;
 }
 
 /// How long `count` pods take to make and decode, one after the other.

@@ -80,6 +80,15 @@ void add_steps(CLI::App& cli, bench::StepsRun& run) {
   command.add_option("--rounds", run.rounds, "Pods to place");
 }
 
+void add_moves(CLI::App& cli, bench::MovesRun& run) {
+  CLI::App& command = *cli.add_subcommand(
+      "moves", "a plan of moves that makes room for whole cards, beside scoring one shape of pod");
+  add_size(command, run.size);
+  command.add_option("--moves", run.moves, "Most moves of the plan");
+  command.add_option("--wanted", run.wanted, "Waiting pods of 1, 2, 4 and 8 cards, of each");
+  command.add_option("--rounds", run.rounds, "Plans to time");
+}
+
 void add_webhook(CLI::App& cli, bench::WebhookRun& run) {
   CLI::App& command = *cli.add_subcommand(
       "webhook", "the admission calls over TLS, beside a handler that only answers");
@@ -96,6 +105,7 @@ int main(int argc, char** argv) try {
   bench::TakeoverRun takeover;
   bench::IngestRun ingest;
   bench::StepsRun steps;
+  bench::MovesRun moves;
   bench::WebhookRun webhook;
   std::string summary;
   CLI::App cli("Times the extender beside a baseline in the same run.");
@@ -109,6 +119,7 @@ int main(int argc, char** argv) try {
   add_takeover(cli, takeover);
   add_ingest(cli, ingest);
   add_steps(cli, steps);
+  add_moves(cli, moves);
   add_webhook(cli, webhook);
   CLI11_PARSE(cli, argc, argv);
   spdlog::set_level(spdlog::level::warn);
@@ -119,6 +130,7 @@ int main(int argc, char** argv) try {
       {"takeover", [&] { return bench::measure(takeover); }},
       {"ingest", [&] { return bench::measure(ingest); }},
       {"steps", [&] { return bench::measure(steps); }},
+      {"moves", [&] { return bench::measure(moves); }},
       {"webhook", [&] { return bench::measure(webhook); }}};
   const auto report = measurements.at(cli.get_subcommands().front()->get_name())();
   if (!report) {

@@ -71,6 +71,17 @@ struct StepsRun {
 };
 Result<Report> measure(const StepsRun& run);
 
+/// A plan of moves for pods that want whole cards of a cluster where each is partly used. The
+/// baseline scores every node for one shape of pod. Also this process's memory.
+struct MovesRun {
+  MovesRun() { size.pods = 100'000; }
+  ClusterSize size;
+  int moves = 10;
+  int wanted = 5;  ///< of each kind
+  int rounds = 5;  ///< the fastest counts
+};
+Result<Report> measure(const MovesRun& run);
+
 /// The admission calls of a pod over TLS, on one connection as the API server keeps it. The
 /// baseline is a handler in the same server that takes the same body and sends a reply of the same
 /// size.

@@ -126,7 +126,7 @@ Result<Report> measure(const MovesRun& run) {
     const double scoring_ms = milliseconds_since(start);
     best_scoring_ms = round == 0 ? scoring_ms : std::min(best_scoring_ms, scoring_ms);
   }
-  if (!plan || plan->moves.empty()) return fail(Errc::kConflict, "the plan has no moves");
+  if (!plan) return fail(Errc::kInvalidArgument, "no round was asked for; use --rounds 1 or more");
   figures.add("rss_highest_mib", memory_mib("VmHWM:"));
   figures.add("moves", static_cast<double>(plan->moves.size()));
   figures.add("arrivals", static_cast<double>(plan->arrivals.size()));

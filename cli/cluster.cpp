@@ -24,19 +24,19 @@ Cluster::Cluster(cluster::PolicySettings settings, const Clock& clock)
       table_({&policies_, this}) {}
 
 Result<std::unique_ptr<Cluster>> Cluster::read(kube::KubeApi& api, const ClusterSettings& settings,
-                                               const Clock& clock) {
+                                               const Clock& clock, const ObjectVisitor& visit) {
   std::unique_ptr<Cluster> cluster(new Cluster(settings.policy, clock));
-  if (auto nodes = cluster->read_nodes(api); !nodes) return nodes.error();
-  if (auto pods = cluster->read_pods(api, settings.check()); !pods) return pods.error();
+  if (auto nodes = cluster->read_nodes(api, visit); !nodes) return nodes.error();
+  if (auto pods = cluster->read_pods(api, settings.check(), visit); !pods) return pods.error();
   cluster->table_.set_card_notes(cluster::examine_cards(*cluster->snapshot()));
   return cluster;
 }
 
-Result<void> Cluster::read_nodes(kube::KubeApi& api) {
+Result<void> Cluster::read_nodes(kube::KubeApi& api, const ObjectVisitor& visit) {
   cluster::NodeFeed feed(ledger_, counters_);
   feed.begin_list();
   auto listed = list(api, "/api/v1/nodes", {}, [&](std::string object) {
-    take_node(object);
+    take_node(object, visit);
     feed.listed(std::move(object));
   });
   if (!listed) return listed;
@@ -47,20 +47,25 @@ Result<void> Cluster::read_nodes(kube::KubeApi& api) {
 }
 
 /// The feed, which decodes more of the node, logs a node that cannot be decoded.
-void Cluster::take_node(std::string object) {
+void Cluster::take_node(const std::string& object, const ObjectVisitor& visit) {
   const bool unschedulable = value_at(object, {"spec", "unschedulable"}) == "true";
-  auto own = node::decode_own_node(std::move(object));
-  if (own) nodes_.push_back({std::move(*own), unschedulable});
+  auto own = node::decode_own_node(object);
+  if (!own) return;
+  nodes_.push_back({std::move(*own), unschedulable});
+  if (visit.node) visit.node(nodes_.back(), object);
 }
 
-Result<void> Cluster::read_pods(kube::KubeApi& api, model::SignatureCheck check) {
+Result<void> Cluster::read_pods(kube::KubeApi& api, model::SignatureCheck check,
+                                const ObjectVisitor& visit) {
   cluster::PodFeed feed(ledger_, table_, policies_, counters_, std::move(check));
   feed.begin_list();
   auto listed =
       list(api, "/api/v1/pods", {{"fieldSelector", kNotFinished}}, [&](const std::string& object) {
         const std::size_t before = pods_.size();
         feed.listed(object);
-        if (pods_.size() == before || !pods_.back().pod.node.empty()) return;
+        if (pods_.size() == before) return;
+        if (visit.pod) visit.pod(pods_.back(), object);
+        if (!pods_.back().pod.node.empty()) return;
         pods_.back().created = text_at(object, {"metadata", "creationTimestamp"});
       });
   if (!listed) return listed;

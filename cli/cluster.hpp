@@ -10,6 +10,7 @@
 #include "kube/api.hpp"
 #include "node/publish/own_node.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,12 @@ struct GpuPod {
   std::string created = {};       ///< RFC 3339; of a pod without a node
 };
 
+/// Called with each object as the API server sent it, while the cluster is read. Null = not.
+struct ObjectVisitor {
+  std::function<void(const ListedNode&, const std::string& object)> node = nullptr;
+  std::function<void(const GpuPod&, const std::string& object)> pod = nullptr;
+};
+
 /// The cluster, built from one list of its nodes and one of its pods with the extender's ledger.
 /// Reservations, which the extender keeps only in memory, are not included. Never changes after it
 /// is made.
@@ -39,7 +46,7 @@ class Cluster final : private cluster::PodObserver {
   /// @param clock     outlives the cluster
   /// @returns as list() in api_reading.hpp
   static Result<std::unique_ptr<Cluster>> read(kube::KubeApi& api, const ClusterSettings& settings,
-                                               const Clock& clock);
+                                               const Clock& clock, const ObjectVisitor& visit = {});
 
   [[nodiscard]] cluster::ClusterPtr snapshot() const { return ledger_.snapshot(); }
   [[nodiscard]] const cluster::PodTable& table() const { return table_; }
@@ -49,9 +56,10 @@ class Cluster final : private cluster::PodObserver {
 
  private:
   Cluster(cluster::PolicySettings settings, const Clock& clock);
-  Result<void> read_nodes(kube::KubeApi& api);
-  Result<void> read_pods(kube::KubeApi& api, model::SignatureCheck check);
-  void take_node(std::string object);
+  Result<void> read_nodes(kube::KubeApi& api, const ObjectVisitor& visit);
+  Result<void> read_pods(kube::KubeApi& api, model::SignatureCheck check,
+                         const ObjectVisitor& visit);
+  void take_node(const std::string& object, const ObjectVisitor& visit);
   void seen(const kube::Pod& pod, const Result<cluster::PodPlan>& plan,
             const cluster::Recorded& recorded) override;
 

@@ -6,6 +6,7 @@
 #include "cli/cluster_settings.hpp"
 #include "cli/completion/completion.hpp"
 #include "cli/cordon.hpp"
+#include "cli/defrag/defrag.hpp"
 #include "cli/doctor/doctor.hpp"
 #include "cli/document.hpp"
 #include "cli/explain.hpp"
@@ -95,6 +96,7 @@ Result<CommandResult> Commands::run() {
       {"explain", &Commands::explain},
       {"fit", &Commands::fit},
       {"whatif", &Commands::whatif},
+      {"defrag", &Commands::defrag},
       {"fill", &Commands::fill},
       {"autoscaler", &Commands::autoscaler},
       {"resize", &Commands::resize},
@@ -280,6 +282,19 @@ Result<CommandResult> Commands::whatif() {
   if (!facts.problem.empty()) {
     drawn = with_note(std::move(drawn), "preemption is not shown: " + facts.problem, screen_);
   }
+  return CommandResult{with_assumptions(std::move(drawn), settings, screen_), exit};
+}
+
+Result<CommandResult> Commands::defrag() {
+  const auto server = api();
+  if (!server) return server.error();
+  const ClusterSettings settings = read_cluster_settings(**server, options_.system_namespace);
+  const auto read = read_defrag_cluster(**server, settings, clock_);
+  if (!read) return read.error();
+  const Defrag plan = plan_defrag(*read, options_.most_moves);
+  const int exit = plan.helpless() ? kNo : kDone;
+  if (for_programs(options_.output)) return document(options_.output, defrag_json(plan), exit);
+  std::string drawn = draw_defrag(screen_, plan, options_.output == Output::kWide);
   return CommandResult{with_assumptions(std::move(drawn), settings, screen_), exit};
 }
 

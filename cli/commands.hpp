@@ -34,6 +34,7 @@ class Commands {
   Result<CommandResult> explain();
   Result<CommandResult> fit();
   Result<CommandResult> whatif();
+  Result<CommandResult> defrag();
   Result<CommandResult> fill();
   Result<CommandResult> autoscaler();
   Result<CommandResult> cordon();

@@ -80,6 +80,21 @@ void add_views(CLI::App& parser, Options& options) {
       ->required();
 }
 
+void add_defrag(CLI::App& parser, Options& options) {
+  CLI::App* const defrag = add_command(
+      parser, "defrag",
+      "Show which few pods would have to move so that waiting pods fit, and where to. Writes "
+      "nothing. Exit code 3: pods wait for room, and no move helps",
+      "  kubectl tangram defrag\n"
+      "  kubectl tangram defrag --max-moves 3 -o json\n"
+      "Moves pods of ReplicaSets and StatefulSets, within their disruption budgets. The label "
+      "tangram.dev/movable allows it for pods of other controllers (true), or forbids it "
+      "(false).\n");
+  add(*defrag, "--max-moves", options.most_moves, "NUMBER", "At most so many pods move")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000}))
+      ->capture_default_str();
+}
+
 void add_fit(CLI::App& parser, Options& options) {
   CLI::App* const fit = add_command(
       parser, "fit",
@@ -284,6 +299,7 @@ std::unique_ptr<CLI::App> make_parser(Options& options) {
   add_output(*parser, options);
   add_views(*parser, options);
   add_fit(*parser, options);
+  add_defrag(*parser, options);
   add_manifest_commands(*parser, options);
   add_resize(*parser, options);
   add_cordons(*parser, options);

@@ -39,6 +39,7 @@ struct Options {
   FitRequest fit;
   std::string file;                ///< whatif; "-" = standard input
   std::vector<std::string> files;  ///< fill; the same
+  std::size_t most_moves = 10;     ///< defrag
   bool offline = false;            ///< fill: with the default settings
   std::string autoscaler;          ///< autoscaler: for whom
   NodeGroup group;                 ///< autoscaler

@@ -1,7 +1,7 @@
 #include "cluster/moves.hpp"
 
 #include "cluster/allocations.hpp"
-#include "cluster/effort.hpp"
+#include "cluster/prospects.hpp"
 #include "cluster/rankings.hpp"
 #include "cluster/victims.hpp"
 #include "policies/demand_size.hpp"
@@ -26,8 +26,8 @@ using model::NodeState;
 
 __extension__ using Wide = __int128;
 
-/// Kinds of wanted pods that are searched for in each round.
-constexpr std::size_t kKinds = 32;
+/// Kinds of wanted pods that could run, of which the best is taken in each round.
+constexpr std::size_t kOptions = 32;
 /// Nodes that are searched for one pod, the most promising ones. The first ones nearly always
 /// contain the best.
 constexpr std::size_t kNodes = 64;
@@ -48,21 +48,10 @@ struct Option {
   }
 };
 
-/// A node on which room could be made.
-struct Prospect {
-  Effort effort;        ///< least_effort()
-  std::uint32_t order;  ///< by name
-  NodeIndex node;
-  friend bool operator<(const Prospect& a, const Prospect& b) {
-    return std::tie(a.effort, a.order) < std::tie(b.effort, b.order);
-  }
-};
-
 /// Wanted pods of which one will do as well as another.
 struct Kind {
   std::vector<std::size_t> waiting;  ///< in order
-  std::vector<Prospect> before;      ///< anything is changed
-  bool searched = false;
+  bool hopeless = false;             ///< no moves were found for them
 };
 using KindKey = std::tuple<std::string, std::string, std::string, std::int64_t, std::size_t>;
 
@@ -89,9 +78,7 @@ class Planner {
   void seat_those_that_fit_now();
   [[nodiscard]] std::optional<NodeIndex> emptied_node_for(const WantedPod& wanted,
                                                           model::Placement& cards);
-  [[nodiscard]] std::optional<Option> cheapest_option(Kind& kind);
-  /// As things are now, the most promising first.
-  [[nodiscard]] std::vector<Prospect> prospects(Kind& kind, const model::PodDemand& demand);
+  [[nodiscard]] std::optional<Option> cheapest_option(std::size_t wanted);
   [[nodiscard]] std::optional<Option> option_on(std::size_t wanted, NodeIndex node);
   /// @returns the pod that finds no place; null = all do, and the option is complete
   [[nodiscard]] const Allocation* settle(Option& option, NodeIndex node,
@@ -107,14 +94,11 @@ class Planner {
   }
 
   const MoveQuestion& question_;
-  const std::function<bool(const Allocation&)> may_leave_ = [this](const Allocation& pod) {
-    return is_movable(pod);
-  };
   model::SearchBudget steps_;
   model::SearchBudget searches_;
   Rankings rankings_;
   ChangedCluster now_;
-  std::vector<NodeLoad> loads_;  ///< by NodeIndex
+  std::optional<Prospects> prospects_;  ///< once a pod needs moves
   std::map<std::string_view, std::vector<const kube::DisruptionBudget*>> spent_budgets_;  ///< by ns
   std::map<std::string_view, std::shared_ptr<const PlacelessPod>> next_pods_;  ///< by UID
   std::set<std::string_view> stuck_;  ///< UIDs of pods whose next pods have no place in any case
@@ -205,7 +189,7 @@ void Planner::sort_into_kinds(const std::vector<std::size_t>& waiting) {
       kinds_[found->second].waiting.push_back(i);
     } else {
       known[key] = kinds_.size();
-      kinds_.push_back({.waiting = {i}, .before = {}});
+      kinds_.push_back({.waiting = {i}});
     }
   }
 }
@@ -213,28 +197,25 @@ void Planner::sort_into_kinds(const std::vector<std::size_t>& waiting) {
 MovePlan Planner::run() {
   seat_those_that_fit();
   if (kinds_.empty() || question_.limits.moves == 0) return std::move(plan_);
-  loads_.resize(question_.cluster.slots());
-  question_.cluster.for_each_present([&](const model::ClusterSnapshot::Found& found) {
-    loads_[found.index] = load_of(*found.node, may_leave_);
-  });
+  prospects_.emplace(question_.cluster, rankings_,
+                     [this](const Allocation& pod) { return is_movable(pod); });
   while (moves_left() > 0 && take_best_option()) seat_those_that_fit_now();
   return std::move(plan_);
 }
 
 bool Planner::take_best_option() {
   std::optional<Option> best;
-  std::size_t kinds = 0;
+  std::size_t options = 0;
   for (Kind& kind : kinds_) {
-    if (kind.waiting.empty() || kind.searched) continue;
-    if (steps_.spent() || ++kinds > kKinds) {
+    if (kind.waiting.empty() || kind.hopeless) continue;
+    if (steps_.spent() || options == kOptions) {
       plan_.cut_short = true;
       break;
     }
-    auto option = cheapest_option(kind);
-    if (!option) {
-      kind.searched = true;
-      continue;
-    }
+    auto option = cheapest_option(kind.waiting.front());
+    kind.hopeless = !option;
+    if (!option) continue;
+    ++options;
     if (!best || is_better(*option, *best)) best = std::move(option);
   }
   if (!best) return false;
@@ -300,33 +281,11 @@ std::optional<NodeIndex> Planner::emptied_node_for(const WantedPod& wanted,
   return std::nullopt;
 }
 
-std::vector<Prospect> Planner::prospects(Kind& kind, const model::PodDemand& demand) {
-  const auto add = [&](auto& to, NodeIndex index, const NodeState& node, const NodeLoad& load) {
-    const auto effort = least_effort(demand, node, load);
-    if (effort) to.push_back({*effort, rankings_.order_of(index), index});
-  };
-  if (kind.before.empty()) {
-    question_.cluster.for_each_present([&](const model::ClusterSnapshot::Found& found) {
-      add(kind.before, found.index, *found.node, loads_[found.index]);
-    });
-  }
-  std::vector<Prospect> all;
-  all.reserve(kind.before.size());
-  std::ranges::copy_if(kind.before, std::back_inserter(all),
-                       [&](const Prospect& one) { return !now_.changed().contains(one.node); });
-  for (const auto& [index, node] : now_.changed()) {
-    add(all, index, *node.after, load_of(*node.after, may_leave_));
-  }
-  std::sort(all.begin(), all.end());
-  return all;
-}
-
-std::optional<Option> Planner::cheapest_option(Kind& kind) {
-  const std::size_t wanted = kind.waiting.front();
+std::optional<Option> Planner::cheapest_option(std::size_t wanted) {
   const PlacelessPod& pod = question_.wanted[wanted].next;
   std::optional<Option> best;
   std::size_t searched = 0;
-  for (const auto& [effort, order, node] : prospects(kind, pod.plan.demand)) {
+  for (const auto& [effort, order, node] : prospects_->of(pod.plan.demand, now_)) {
     if (best && best->effort() <= effort) break;
     if (effort.pods > kPod * static_cast<std::int64_t>(moves_left())) break;
     if (steps_.spent() || searched == kNodes) {

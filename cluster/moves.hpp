@@ -33,13 +33,14 @@ struct MoveLimits {
 };
 
 struct MoveQuestion {
-  /// Reservations count as taken, and so does what terminating pods hold.
+  /// Reservations count as taken, and so does what terminating pods hold. Wanted pods have none.
   const model::ClusterSnapshot& cluster;
   /// In the order in which they are to be placed.
   const std::vector<WantedPod>& wanted;
   const BudgetList& budgets;
-  /// May the pod be moved? Only pods of a controller, which makes another one, may be. Not asked
-  /// about reservations, terminating pods and pods without cards, which never move.
+  /// May the pod be moved? Only one of a controller, which makes another in its place, and whose
+  /// bind has a known outcome. Not asked about reservations, terminating pods and pods without
+  /// cards, which never move.
   Required<std::function<bool(const model::Allocation&)>> movable;
   /// The pod that its controller makes in the place of a movable one. Null = not known: it stays.
   Required<std::function<std::shared_ptr<const PlacelessPod>(const model::Allocation&)>> next_pod;

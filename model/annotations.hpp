@@ -69,6 +69,9 @@ inline constexpr std::array<RequestAnnotation, 13> kRequestAnnotations{{
     {kContainerKey, false},
 }};
 
+/// Label of a pod: "true" = it may be moved, "false" = it may not. See `kubectl tangram defrag`.
+inline constexpr std::string_view kMovableLabel = "tangram.dev/movable";
+
 /// A pod's annotations under kPrefix, without the prefix: {"gpu-fraction": "0.5"}.
 using Annotations = std::map<std::string, std::string, std::less<>>;
 

@@ -118,7 +118,7 @@ TEST(OptionsTest, HelpTeachesWithExamples) {
   EXPECT_NE(help.message.find("kubectl tangram explain train-0 -n ml"), std::string::npos);
   for (const char* command :
        {"top", "pods", "explain", "fit", "whatif", "resize", "cordon-card", "uncordon-card",
-        "doctor", "completion", "fill", "autoscaler", "reset-card"}) {
+        "doctor", "completion", "defrag", "fill", "autoscaler", "reset-card"}) {
     EXPECT_NE(help.message.find(command), std::string::npos) << command;
     const Parsed own = parse_options({command, "--help"});
     EXPECT_EQ(own.exit, kDone) << command;

@@ -28,6 +28,8 @@ struct PodText {
   int priority = 0;
   std::string group = {};  ///< spec.schedulingGroup
   std::vector<std::string> more_containers = {};  ///< beside "main", of the same size
+  std::string owner = {};  ///< the kind of its controller; empty = it has none
+  std::map<std::string, std::string> more_spec = {};  ///< further members and their JSON
 };
 
 inline void write_map(json::Writer& out, std::string_view key,
@@ -64,6 +66,12 @@ inline std::string pod_json(const PodText& pod) {
   write_if(out, "resourceVersion", pod.resource_version);
   if (!pod.labels.empty()) write_map(out, "labels", pod.labels);
   if (!pod.annotations.empty()) write_map(out, "annotations", pod.annotations);
+  if (!pod.owner.empty()) {
+    out.key("ownerReferences").begin_array().begin_object();
+    out.member("apiVersion", "apps/v1").member("kind", pod.owner).member("name", "owner");
+    out.member("uid", "11111111-1111-4111-8111-111111111111").member("controller", true);
+    out.end_object().end_array();
+  }
   out.end_object().key("spec").begin_object();
   write_if(out, "schedulerName", pod.scheduler);
   write_if(out, "nodeName", pod.node);
@@ -72,6 +80,7 @@ inline std::string pod_json(const PodText& pod) {
     out.key("schedulingGroup").begin_object().member("podGroupName", pod.group).end_object();
   }
   if (pod.gated) out.key("schedulingGates").raw(R"([{"name":"example.com/wait"}])");
+  for (const auto& [name, json] : pod.more_spec) out.key(name).raw(json);
   out.key("containers").begin_array();
   write_container(out, "main", pod);
   for (const std::string& name : pod.more_containers) write_container(out, name, pod);

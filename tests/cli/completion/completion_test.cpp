@@ -29,7 +29,7 @@ bool contains(const Words& words, const std::string& word) {
 }
 
 TEST(CompletionTest, NamesTheCommands) {
-  EXPECT_EQ(complete({""}), (Words{"autoscaler", "completion", "cordon-card", "doctor",
+  EXPECT_EQ(complete({""}), (Words{"autoscaler", "completion", "cordon-card", "defrag", "doctor",
                                    "drain-card", "explain", "fill", "fit", "pods", "reset-card",
                                    "resize", "top", "uncordon-card", "whatif"}));
   EXPECT_EQ(complete({"do"}), Words{"doctor"});

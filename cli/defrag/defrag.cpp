@@ -1,0 +1,178 @@
+#include "cli/defrag/defrag.hpp"
+
+#include "cli/api_reading.hpp"
+#include "cli/format.hpp"
+#include "model/annotations.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace tangram::cli {
+
+namespace {
+
+using cluster::PlacelessPod;
+
+const PodRules* rules_of(const DefragCluster& cluster, const std::string& uid) {
+  const auto found = cluster.pods.find(uid);
+  return found == cluster.pods.end() ? nullptr : &found->second;
+}
+
+cluster::PodName name_of(const kube::Pod& pod) {
+  return {.uid = pod.uid, .ns = pod.ns, .name = pod.name};
+}
+
+/// Why nothing can be planned for a waiting pod; "" = something can.
+std::string why_left_out(const DefragCluster& cluster, const GpuPod& pod) {
+  if (!pod.plan) return pod.plan.error().message;
+  if (pod.pod.gated) return "it has scheduling gates";
+  if (!cluster::has_slots(pod.pod)) return "none of its containers has a slot";
+  if (!pod.pod.nominated_node.empty()) return "it preempts other pods";
+  if (pod.pod.binds_late) return "kube-scheduler also looks at its volumes, claims or pod group";
+  const PodRules* rules = rules_of(cluster, pod.pod.uid);
+  return rules == nullptr ? "its rules for nodes cannot be read" : rules->open_rule;
+}
+
+/// In kube-scheduler's order: by priority, then by age.
+std::vector<const GpuPod*> waiting_pods(const Cluster& cluster) {
+  std::vector<const GpuPod*> waiting;
+  for (const GpuPod& pod : cluster.pods()) {
+    const bool asks = !pod.plan || pod.plan->demand.gpu.asks_gpu();
+    if (pod.pod.node.empty() && !pod.pod.deleting && asks) waiting.push_back(&pod);
+  }
+  const auto key = [](const GpuPod* pod) {
+    return std::tuple(-std::int64_t{pod->pod.priority}, std::string_view(pod->created),
+                      std::string_view(pod->pod.uid));
+  };
+  std::ranges::sort(waiting, [&](const auto* a, const auto* b) { return key(a) < key(b); });
+  return waiting;
+}
+
+/// Pods with a place that could be given up, and what their controllers make in their stead.
+class Movers {
+ public:
+  explicit Movers(const DefragCluster& cluster) : cluster_(cluster) {
+    for (const GpuPod& pod : cluster.cluster->pods()) {
+      if (can_move(pod)) by_uid_.emplace(pod.pod.uid, &pod);
+    }
+  }
+  [[nodiscard]] bool has(const std::string& uid) const { return by_uid_.contains(uid); }
+  /// A new pod: by its annotations, wherever a node takes it.
+  [[nodiscard]] std::shared_ptr<const PlacelessPod> next_of(const std::string& uid) const {
+    const auto found = by_uid_.find(uid);
+    if (found == by_uid_.end()) return nullptr;
+    kube::Pod next = found->second->pod;
+    next.node.clear();
+    auto plan = cluster_.cluster->policies().plan(next);
+    if (!plan) return nullptr;
+    return std::make_shared<const PlacelessPod>(
+        PlacelessPod{std::make_shared<const kube::Pod>(std::move(next)), *std::move(plan)});
+  }
+
+ private:
+  /// A revised grant is not what the controller's template says, and one that counts by a start
+  /// need not be what the pod was bound for.
+  [[nodiscard]] bool can_move(const GpuPod& pod) const {
+    const model::Allocation& has = pod.recorded.allocation;
+    const PodRules* rules = rules_of(cluster_, pod.pod.uid);
+    return !pod.pod.node.empty() && pod.plan && may_move(pod.pod) && !pod.pod.binds_late &&
+           has.revision == 0 && !has.by_start && rules != nullptr && rules->open_rule.empty();
+  }
+
+  const DefragCluster& cluster_;
+  std::map<std::string, const GpuPod*, std::less<>> by_uid_;
+};
+
+Seat seat_of(const model::Allocation& allocation) {
+  return {.node = allocation.node, .containers = allocation.containers};
+}
+
+}  // namespace
+
+Result<DefragCluster> read_defrag_cluster(kube::KubeApi& api, const ClusterSettings& settings,
+                                          const Clock& clock) {
+  DefragCluster read;
+  const ObjectVisitor visit{.node =
+                                [&](const ListedNode& node, const std::string& object) {
+                                  if (auto rules = read_node_rules(object))
+                                    read.nodes[node.own.name] = *std::move(rules);
+                                },
+                            .pod =
+                                [&](const GpuPod& pod, const std::string& object) {
+                                  if (auto rules = read_pod_rules(object))
+                                    read.pods[pod.pod.uid] = *std::move(rules);
+                                }};
+  auto cluster = Cluster::read(api, settings, clock, visit);
+  if (!cluster) return cluster.error();
+  read.cluster = *std::move(cluster);
+  Result<void> budgets_read;
+  auto listed = list(api, "/apis/policy/v1/poddisruptionbudgets", {}, [&](std::string object) {
+    auto budget = kube::decode_disruption_budget(std::move(object));
+    if (budget) {
+      read.budgets.push_back(std::make_shared<const kube::DisruptionBudget>(*std::move(budget)));
+    } else if (budgets_read) {
+      budgets_read = fail(Errc::kUnavailable,
+                          "a PodDisruptionBudget cannot be read: " + budget.error().message);
+    }
+  });
+  if (!listed) return listed.error();
+  if (!budgets_read) return budgets_read.error();
+  return read;
+}
+
+bool may_move(const kube::Pod& pod) {
+  const std::string& kind = pod.controller.kind;
+  if (kind.empty() || kind == "DaemonSet" || kind == "Node") return false;
+  const auto label = pod.labels.find(model::kMovableLabel);
+  if (label != pod.labels.end()) return label->second == "true";
+  return kind == "ReplicaSet" || kind == "StatefulSet";
+}
+
+Defrag plan_defrag(const DefragCluster& cluster, std::size_t most_moves) {
+  Defrag defrag;
+  std::vector<cluster::WantedPod> wanted;
+  for (const GpuPod* pod : waiting_pods(*cluster.cluster)) {
+    ++defrag.waiting;
+    if (std::string why = why_left_out(cluster, *pod); !why.empty()) {
+      defrag.left_out.push_back({name_of(pod->pod), std::move(why)});
+    } else {
+      wanted.push_back({{std::make_shared<const kube::Pod>(pod->pod), *pod->plan}});
+    }
+  }
+  const Movers movers(cluster);
+  const auto snapshot = cluster.cluster->snapshot();
+  const auto plan = cluster::plan_moves(
+      {.cluster = *snapshot,
+       .wanted = wanted,
+       .budgets = cluster.budgets,
+       .movable = [&](const model::Allocation& pod) { return movers.has(pod.pod_uid); },
+       .next_pod = [&](const model::Allocation& pod) { return movers.next_of(pod.pod_uid); },
+       .takes =
+           [&](const kube::Pod& pod, const model::NodeState& node) {
+             const auto rules = cluster.nodes.find(node.name);
+             const PodRules* of_pod = rules_of(cluster, pod.uid);
+             return rules != cluster.nodes.end() && of_pod != nullptr &&
+                    takes(rules->second, *of_pod);
+           },
+       .limits = {.moves = most_moves}});
+  for (const cluster::Move& move : plan.moves) {
+    defrag.moves.push_back({.pod = {move.pod->pod_uid, move.pod->pod_namespace, move.pod->pod_name},
+                            .from = seat_of(*move.pod),
+                            .to = seat_of(move.next)});
+  }
+  for (const cluster::Arrival& arrival : plan.arrivals) {
+    const PlacelessPod& pod = wanted[arrival.wanted].next;
+    defrag.runs.push_back({.pod = name_of(*pod.pod),
+                           .request = request_text(pod.plan.demand.gpu),
+                           .seat = seat_of(arrival.place),
+                           .after = arrival.after});
+  }
+  defrag.fit_already = plan.fit_already.size();
+  defrag.gained_milli = plan.gained_milli;
+  defrag.moved_milli = plan.moved_milli;
+  defrag.cut_short = plan.cut_short;
+  return defrag;
+}
+
+}  // namespace tangram::cli

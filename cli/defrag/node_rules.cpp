@@ -1,0 +1,172 @@
+#include "cli/defrag/node_rules.hpp"
+
+#include "base/json_members.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace tangram::cli {
+
+namespace {
+
+using Operator = kube::LabelSelector::Operator;
+using json::Reader;
+
+Operator operator_of(std::string_view text) {
+  if (text == "In") return Operator::kIn;
+  if (text == "NotIn") return Operator::kNotIn;
+  if (text == "Exists") return Operator::kExists;
+  if (text == "DoesNotExist") return Operator::kDoesNotExist;
+  return Operator::kUnknown;  // Gt and Lt too
+}
+
+Taint read_taint(Reader& in) {
+  Taint taint;
+  json::read_members(in, "key", taint.key, "value", taint.value, "effect", taint.effect);
+  return taint;
+}
+
+Toleration read_toleration(Reader& in) {
+  Toleration toleration;
+  json::read_members(in, "key", toleration.key, "operator", toleration.op, "value",
+                     toleration.value, "effect", toleration.effect);
+  return toleration;
+}
+
+kube::LabelSelector::Term read_term(Reader& in) {
+  kube::LabelSelector::Term term;
+  const auto read_operator = [](Reader& it) { return operator_of(it.string_or_null()); };
+  json::read_members(in, "key", term.key, "operator", json::value(term.op, read_operator), "values",
+                     term.values);
+  return term;
+}
+
+/// A nodeSelectorTerm: an empty one matches nothing.
+kube::LabelSelector read_node_term(Reader& in) {
+  kube::LabelSelector selector;
+  bool by_fields = false;
+  const auto note_fields = [&](Reader& it) {
+    it.array([&] {
+      by_fields = true;
+      it.skip();
+    });
+  };
+  json::read_members(in, "matchExpressions", json::each(selector.terms, read_term), "matchFields",
+                     note_fields);
+  if (by_fields || selector.terms.empty()) {
+    selector.terms.push_back({.key = "", .op = Operator::kUnknown, .values = {}});
+  }
+  return selector;
+}
+
+void read_node_affinity(Reader& in, PodRules& rules) {
+  const auto read_required = [&](Reader& required) {
+    if (required.kind() == json::Kind::kNull) return required.skip();
+    rules.has_node_affinity = true;
+    json::read_members(required, "nodeSelectorTerms",
+                       json::each(rules.node_affinity, read_node_term));
+  };
+  json::read_members(in, "requiredDuringSchedulingIgnoredDuringExecution", read_required);
+}
+
+void note(PodRules& rules, const char* rule) {
+  if (rules.open_rule.empty()) rules.open_rule = rule;
+}
+
+/// Of podAffinity and podAntiAffinity.
+auto required_terms(PodRules& rules, const char* rule) {
+  return [&rules, rule](Reader& in) {
+    const auto each_required = [&](Reader& required) {
+      required.array([&] {
+        note(rules, rule);
+        required.skip();
+      });
+    };
+    json::read_members(in, "requiredDuringSchedulingIgnoredDuringExecution", each_required);
+  };
+}
+
+void read_spread(Reader& in, PodRules& rules) {
+  in.array([&] {
+    std::string when;
+    json::read_members(in, "whenUnsatisfiable", when);
+    if (when != "ScheduleAnyway") note(rules, "its pods must be spread");
+  });
+}
+
+void read_ports(Reader& in, PodRules& rules) {
+  const auto read_port = [&](Reader& port) {
+    std::int64_t host_port = 0;
+    json::read_members(port, "hostPort", host_port);
+    if (host_port != 0) note(rules, "it needs a port of its node");
+  };
+  const auto read_list = [&](Reader& ports) { ports.array([&] { read_port(ports); }); };
+  in.array([&] { json::read_members(in, "ports", read_list); });
+}
+
+bool tolerates(const Toleration& toleration, const Taint& taint) {
+  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+  if (toleration.op == "Exists") return toleration.key.empty() || toleration.key == taint.key;
+  const bool equal = toleration.op.empty() || toleration.op == "Equal";
+  return equal && toleration.key == taint.key && toleration.value == taint.value;
+}
+
+}  // namespace
+
+Result<NodeRules> read_node_rules(std::string node) {
+  static const json::Outline kOutline{
+      .members = {{"metadata", {{"labels"}}}, {"spec", {{"taints"}, {"unschedulable"}}}}};
+  Reader in(node, kOutline);
+  NodeRules rules;
+  json::read_members(in, "metadata", json::members("labels", rules.labels), "spec",
+                     json::members("taints", json::each(rules.taints, read_taint), "unschedulable",
+                                   rules.unschedulable));
+  if (auto done = in.finish(); !done) return done.error();
+  return rules;
+}
+
+Result<PodRules> read_pod_rules(std::string pod) {
+  static const json::Outline kOutline{.members = {{"spec",
+                                                   {{"nodeSelector"},
+                                                    {"tolerations"},
+                                                    {"affinity"},
+                                                    {"topologySpreadConstraints"},
+                                                    {"containers", {{"ports"}}}}}}};
+  Reader in(pod, kOutline);
+  PodRules rules;
+  const auto node_affinity = [&](Reader& it) { read_node_affinity(it, rules); };
+  const auto spread = [&](Reader& it) { read_spread(it, rules); };
+  const auto ports = [&](Reader& it) { read_ports(it, rules); };
+  json::read_members(
+      in, "spec",
+      json::members(
+          "nodeSelector", rules.node_selector, "tolerations",
+          json::each(rules.tolerations, read_toleration), "affinity",
+          json::members("nodeAffinity", node_affinity, "podAffinity",
+                        required_terms(rules, "it must run beside certain pods"), "podAntiAffinity",
+                        required_terms(rules, "it must not run beside certain pods")),
+          "topologySpreadConstraints", spread, "containers", ports));
+  if (auto done = in.finish(); !done) return done.error();
+  return rules;
+}
+
+bool takes(const NodeRules& node, const PodRules& pod) {
+  if (node.unschedulable || !pod.open_rule.empty()) return false;
+  const bool selected = std::ranges::all_of(pod.node_selector, [&](const auto& wanted) {
+    const auto label = node.labels.find(wanted.first);
+    return label != node.labels.end() && label->second == wanted.second;
+  });
+  const bool tolerated = std::ranges::all_of(node.taints, [&](const Taint& taint) {
+    return taint.effect == "PreferNoSchedule" ||
+           std::ranges::any_of(pod.tolerations,
+                               [&](const auto& each) { return tolerates(each, taint); });
+  });
+  const bool liked =
+      !pod.has_node_affinity || std::ranges::any_of(pod.node_affinity, [&](const auto& term) {
+        return term.matches(node.labels);
+      });
+  return selected && tolerated && liked;
+}
+
+}  // namespace tangram::cli

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "kube/disruption_budget.hpp"
+#include "model/node_state.hpp"
+
+#include <string>
+#include <vector>
+
+/// Which nodes take which pods, by kube-scheduler's rules that the ledger does not know.
+namespace tangram::cli {
+
+struct Taint {
+  std::string key;
+  std::string value;
+  std::string effect;  ///< "NoSchedule", "PreferNoSchedule", "NoExecute"
+};
+/// Of a Node.
+struct NodeRules {
+  model::Labels labels;
+  std::vector<Taint> taints;
+  bool unschedulable = false;
+};
+
+struct Toleration {
+  std::string key;  ///< empty = of every taint
+  std::string op;   ///< "Equal", also if empty, or "Exists"
+  std::string value;
+  std::string effect;  ///< empty = every one
+};
+/// Of a Pod, and so of the next pods of its controller.
+struct PodRules {
+  model::Labels node_selector;
+  std::vector<Toleration> tolerations;
+  bool has_node_affinity = false;                  ///< that is required
+  std::vector<kube::LabelSelector> node_affinity;  ///< one of them must match
+  /// A rule whose outcome cannot be told from nodes alone: "it must not run beside certain pods";
+  /// "" = it has none.
+  std::string open_rule;
+};
+
+/// @returns kInvalidArgument, with the path of what is wrong
+Result<NodeRules> read_node_rules(std::string node);
+Result<PodRules> read_pod_rules(std::string pod);
+
+/// False in case of doubt: rules that are not known match nothing.
+[[nodiscard]] bool takes(const NodeRules& node, const PodRules& pod);
+
+}  // namespace tangram::cli

@@ -1,0 +1,287 @@
+#include "cli/defrag/defrag.hpp"
+
+#include "base/json_members.hpp"
+#include "tests/cli/rig.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace tangram::cli {
+namespace {
+
+using testing::PodText;
+
+PodRules pod_rules(const std::string& spec) {
+  auto rules = read_pod_rules("{\"metadata\":{\"name\":\"p\"},\"spec\":{" + spec + "}}");
+  if (!rules) throw std::runtime_error(rules.error().message);
+  return *rules;
+}
+NodeRules node_rules(const std::string& labels, const std::string& spec = "") {
+  auto rules =
+      read_node_rules("{\"metadata\":{\"labels\":{" + labels + "}},\"spec\":{" + spec + "}}");
+  if (!rules) throw std::runtime_error(rules.error().message);
+  return *rules;
+}
+
+TEST(NodeRulesTest, FollowTheNodeSelector) {
+  const PodRules pod = pod_rules(R"("nodeSelector":{"zone":"a"})");
+  EXPECT_TRUE(takes(node_rules(R"("zone":"a","x":"y")"), pod));
+  EXPECT_FALSE(takes(node_rules(R"("zone":"b")"), pod));
+  EXPECT_FALSE(takes(node_rules(""), pod));
+  EXPECT_TRUE(takes(node_rules(""), pod_rules("")));
+}
+
+TEST(NodeRulesTest, TakeNoPodOnACordonedNode) {
+  EXPECT_FALSE(takes(node_rules("", R"("unschedulable":true)"),
+                     pod_rules(R"("tolerations":[{"operator":"Exists"}])")));
+}
+
+TEST(NodeRulesTest, NeedATolerationOfEachHardTaint) {
+  const NodeRules node =
+      node_rules("", R"("taints":[{"key":"gpu","value":"yes","effect":"NoSchedule"},)"
+                     R"({"key":"soft","effect":"PreferNoSchedule"}])");
+  const auto taken = [&](const std::string& toleration) {
+    return takes(node, pod_rules("\"tolerations\":[" + toleration + "]"));
+  };
+  EXPECT_FALSE(taken(""));
+  EXPECT_TRUE(taken(R"({"operator":"Exists"})"));
+  EXPECT_TRUE(taken(R"({"key":"gpu","operator":"Exists","effect":"NoSchedule"})"));
+  EXPECT_TRUE(taken(R"({"key":"gpu","value":"yes"})"));
+  EXPECT_FALSE(taken(R"({"key":"gpu","value":"no"})"));
+  EXPECT_FALSE(taken(R"({"key":"gpu","operator":"Exists","effect":"NoExecute"})"));
+  EXPECT_FALSE(taken(R"({"key":"gpu","operator":"Newer"})"));
+  EXPECT_FALSE(
+      takes(node_rules("", R"("taints":[{"key":"sick","effect":"NoExecute"}])"), pod_rules("")));
+}
+
+TEST(NodeRulesTest, FollowRequiredNodeAffinity) {
+  const auto affinity = [](const std::string& terms) {
+    return pod_rules(R"("affinity":{"nodeAffinity":{)"
+                     R"("requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[)" +
+                     terms + "]}}}");
+  };
+  const NodeRules node = node_rules(R"("zone":"a","gen":"5")");
+  EXPECT_TRUE(takes(
+      node, affinity(R"({"matchExpressions":[{"key":"zone","operator":"In","values":["a"]}]})")));
+  EXPECT_FALSE(takes(
+      node, affinity(R"({"matchExpressions":[{"key":"zone","operator":"In","values":["b"]}]})")));
+  EXPECT_TRUE(takes(
+      node, affinity(R"({"matchExpressions":[{"key":"zone","operator":"In","values":["b"]}]},)"
+                     R"({"matchExpressions":[{"key":"gen","operator":"Exists"}]})")));
+  EXPECT_FALSE(takes(
+      node, affinity(R"({"matchExpressions":[{"key":"gen","operator":"Gt","values":["4"]}]})")))
+      << "not known here";
+  EXPECT_FALSE(takes(
+      node,
+      affinity(R"({"matchFields":[{"key":"metadata.name","operator":"In","values":["n"]}]})")));
+  EXPECT_FALSE(takes(node, affinity("{}")));
+  EXPECT_FALSE(takes(node, affinity("")));
+}
+
+TEST(NodeRulesTest, AreOpenWhereOtherPodsCount) {
+  const auto open = [](const std::string& spec) { return pod_rules(spec).open_rule; };
+  const std::string required =
+      R"({"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"}]})";
+  EXPECT_EQ(open(R"("affinity":{"podAffinity":)" + required + "}"),
+            "it must run beside certain pods");
+  EXPECT_EQ(open(R"("affinity":{"podAntiAffinity":)" + required + "}"),
+            "it must not run beside certain pods");
+  EXPECT_EQ(open(R"("topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule"}])"),
+            "its pods must be spread");
+  EXPECT_EQ(open(R"("topologySpreadConstraints":[{"whenUnsatisfiable":"ScheduleAnyway"}])"), "");
+  EXPECT_EQ(open(R"("containers":[{"ports":[{"containerPort":1,"hostPort":80}]}])"),
+            "it needs a port of its node");
+  EXPECT_EQ(open(R"("affinity":{"podAntiAffinity":)"
+                 R"({"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1}]}})"),
+            "");
+}
+
+/// Nodes a and b of one card each, half full; and a pod that wants a whole card.
+struct HalfFull : Rig {
+  HalfFull() {
+    for (const char* name : {"a", "b"}) {
+      add_node(name, {testing::card("GPU-" + std::string(name), "A100", Mebibytes(80'000))});
+    }
+  }
+  PodText owned(const std::string& name, const std::string& owner = "ReplicaSet") const {
+    PodText pod{.name = name, .scheduler = "tangram"};
+    pod.annotations["tangram.dev/gpu-fraction"] = "0.4";
+    pod.limits = {{"tangram.dev/gpu-slot", "1"}};
+    pod.labels = {{"app", name}};
+    pod.owner = owner;
+    return pod;
+  }
+  void run_on(const std::string& node, const PodText& pod) {
+    bind(pod.name, add_pod(pod), node, {testing::shared("GPU-" + node, 32'000, 400)});
+  }
+  Defrag plan(std::size_t most_moves = 10) {
+    ClusterSettings settings;
+    settings.policy.default_policy = "binpack";
+    const auto read = read_defrag_cluster(api, settings, clock);
+    if (!read) throw std::runtime_error(read.error().message);
+    return plan_defrag(*read, most_moves);
+  }
+  std::vector<std::string> movers() {
+    std::vector<std::string> names;
+    for (const Defrag::Move& move : plan().moves) names.push_back(move.pod.name);
+    return names;
+  }
+};
+using Names = std::vector<std::string>;
+
+TEST(DefragTest, PlansTheMoveThatLetsAWaitingPodRun) {
+  HalfFull rig;
+  rig.run_on("a", rig.owned("one"));
+  rig.run_on("b", rig.owned("two"));
+  rig.add_pod("whole", {{"gpu-count", "1"}});
+  const std::size_t writes = rig.api.calls().size();
+  const Defrag plan = rig.plan();
+  ASSERT_EQ(plan.moves.size(), 1U);
+  EXPECT_EQ(plan.moves[0].from.node, "a");
+  EXPECT_EQ(plan.moves[0].to.node, "b");
+  ASSERT_EQ(plan.runs.size(), 1U);
+  EXPECT_EQ(plan.runs[0].pod.name, "whole");
+  EXPECT_EQ(plan.runs[0].seat.node, "a");
+  EXPECT_EQ(plan.runs[0].after, 1U);
+  EXPECT_EQ(plan.gained_milli, 1000);
+  EXPECT_EQ(plan.moved_milli, 400);
+  EXPECT_FALSE(plan.helpless());
+  for (std::size_t i = writes; i < rig.api.calls().size(); ++i) {
+    EXPECT_EQ(rig.api.calls()[i].method, kube::Method::kGet);
+  }
+  const std::string drawn = draw_defrag(file_screen(100), plan, false);
+  EXPECT_NE(drawn.find("ml/one"), std::string::npos) << drawn;
+  EXPECT_NE(drawn.find("1 waiting pod would run, with 1 card; 1 pod would move, with 0.4 cards; "
+                       "nothing was changed"),
+            std::string::npos)
+      << drawn;
+}
+
+TEST(DefragTest, WritesThePlanAsJson) {
+  HalfFull rig;
+  rig.run_on("a", rig.owned("one"));
+  rig.run_on("b", rig.owned("two"));
+  rig.add_pod("whole", {{"gpu-count", "1"}});
+  std::string text = defrag_json(rig.plan());
+  std::string pod;
+  std::string to;
+  std::int64_t gained = 0;
+  std::int64_t after = 0;
+  json::Reader in(text);
+  const auto move = [&](json::Reader& it) {
+    it.array([&] { json::read_members(it, "name", pod, "to", json::members("node", to)); });
+  };
+  const auto run = [&](json::Reader& it) {
+    it.array([&] { json::read_members(it, "afterMoves", after); });
+  };
+  json::read_members(in, "moves", move, "runs", run, "gainedMilli", gained);
+  EXPECT_TRUE(in.finish());
+  EXPECT_EQ(pod, "one");
+  EXPECT_EQ(to, "b");
+  EXPECT_EQ(gained, 1000);
+  EXPECT_EQ(after, 1);
+}
+
+TEST(DefragTest, HasNothingToDoWhereNoPodWaits) {
+  HalfFull rig;
+  rig.run_on("a", rig.owned("one"));
+  const Defrag none = rig.plan();
+  EXPECT_FALSE(none.helpless());
+  EXPECT_EQ(draw_defrag(file_screen(), none, false),
+            "no pod waits for a card: nothing to do; nothing was changed\n");
+  rig.add_pod("whole", {{"gpu-count", "1"}});
+  const Defrag fits = rig.plan();
+  EXPECT_EQ(fits.fit_already, 1U);
+  EXPECT_FALSE(fits.helpless());
+}
+
+TEST(DefragTest, SaysThatNoMoveHelps) {
+  HalfFull rig;
+  rig.run_on("a", rig.owned("one", ""));
+  rig.run_on("b", rig.owned("two", "DaemonSet"));
+  rig.add_pod("whole", {{"gpu-count", "1"}});
+  const Defrag plan = rig.plan();
+  EXPECT_TRUE(plan.helpless());
+  EXPECT_NE(draw_defrag(file_screen(), plan, false).find("no move of pods that may move"),
+            std::string::npos);
+}
+
+TEST(DefragTest, MovesPodsOfReplicaSetsAndStatefulSetsAndThoseThatAreLabelled) {
+  kube::Pod pod;
+  const auto may = [&](const std::string& kind, const std::string& label = "") {
+    pod.controller.kind = kind;
+    pod.labels.clear();
+    if (!label.empty()) pod.labels["tangram.dev/movable"] = label;
+    return may_move(pod);
+  };
+  EXPECT_TRUE(may("ReplicaSet"));
+  EXPECT_TRUE(may("StatefulSet"));
+  EXPECT_FALSE(may("ReplicaSet", "false"));
+  EXPECT_FALSE(may("ReplicaSet", "maybe"));
+  EXPECT_FALSE(may("Job"));
+  EXPECT_TRUE(may("Job", "true"));
+  for (const char* never : {"", "DaemonSet", "Node"}) EXPECT_FALSE(may(never, "true")) << never;
+}
+
+TEST(DefragTest, KeepsToTaintsSelectorsAndCordons) {
+  HalfFull rig;
+  PodText picky = rig.owned("one");
+  picky.more_spec = {{"nodeSelector", R"({"zone":"x"})"}};
+  rig.run_on("a", picky);
+  rig.run_on("b", rig.owned("two"));
+  rig.add_pod("whole", {{"gpu-count", "1"}});
+  EXPECT_EQ(rig.movers(), Names{"two"}) << "no other node is in that zone";
+  rig.ask(testing::write_request(kube::Method::kPatch, "/api/v1/nodes/a",
+                                 R"({"spec":{"unschedulable":true}})"));
+  EXPECT_EQ(rig.movers(), Names{});
+}
+
+TEST(DefragTest, KeepsToDisruptionBudgets) {
+  HalfFull rig;
+  rig.run_on("a", rig.owned("one"));
+  rig.run_on("b", rig.owned("two"));
+  rig.add_pod("whole", {{"gpu-count", "1"}});
+  rig.api.answer(
+      "/apis/policy/v1/poddisruptionbudgets",
+      R"({"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"namespace":"ml","name":"one","uid":"u"},)"
+      R"("spec":{"selector":{"matchLabels":{"app":"one"}}},)"
+      R"("status":{"disruptionsAllowed":0}}]})");
+  EXPECT_EQ(rig.movers(), Names{"two"});
+  rig.api.answer("/apis/policy/v1/poddisruptionbudgets", 403, "{}");
+  EXPECT_FALSE(read_defrag_cluster(rig.api, {}, rig.clock)) << "not without the budgets";
+}
+
+TEST(DefragTest, LeavesOutPodsWhoseRulesCannotBeJudged) {
+  HalfFull rig;
+  rig.run_on("a", rig.owned("one"));
+  rig.run_on("b", rig.owned("two"));
+  PodText waits = rig.owned("spread");
+  waits.annotations = {{"tangram.dev/gpu-count", "1"}};
+  waits.more_spec = {{"topologySpreadConstraints",
+                      R"([{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule",)"
+                      R"("labelSelector":{}}])"}};
+  rig.add_pod(waits);
+  const Defrag plan = rig.plan();
+  EXPECT_TRUE(plan.moves.empty());
+  ASSERT_EQ(plan.left_out.size(), 1U);
+  EXPECT_EQ(plan.left_out[0].why, "its pods must be spread");
+  EXPECT_TRUE(plan.helpless());
+}
+
+TEST(DefragTest, MovesAtMostSoMany) {
+  HalfFull rig;
+  rig.run_on("a", rig.owned("one"));
+  rig.run_on("a", rig.owned("three"));
+  rig.run_on("b", rig.owned("two"));
+  rig.add_node("c", {testing::card("GPU-c", "A100", Mebibytes(80'000))});
+  rig.run_on("c", rig.owned("four"));
+  rig.add_pod("whole", {{"gpu-count", "1"}});
+  EXPECT_EQ(rig.plan(1).moves.size(), 1U);
+  rig.add_pod("wants-more", {{"gpu-count", "1"}});
+  EXPECT_LE(rig.plan(1).moves.size(), 1U);
+}
+
+}  // namespace
+}  // namespace tangram::cli

@@ -30,6 +30,13 @@ void LocalExtender::wait_until_seen(const std::string& pod_uid) const {
   while (!app->pods().find(pod_uid)) std::this_thread::yield();
 }
 
+void LocalExtender::wait_until_released(const std::string& pod_uid) const {
+  const auto has_allocation = [&](const model::Ledger& ledger) {
+    return ledger.find(pod_uid) != nullptr;
+  };
+  while (app->ledger().apply(has_allocation)) std::this_thread::yield();
+}
+
 Result<std::unique_ptr<BenchApp>> BenchApp::start(const Options& options) {
   std::unique_ptr<BenchApp> bench(new BenchApp(options.size));
   auto extender = start_extender(local_config(options.policy, options.short_list),

@@ -29,6 +29,8 @@ struct LocalExtender {
   [[nodiscard]] std::string address() const;
   /// Waits until the extender knows the pending pod.
   void wait_until_seen(const std::string& pod_uid) const;
+  /// Waits until the extender knows that the bound pod, which was deleted, has gone.
+  void wait_until_released(const std::string& pod_uid) const;
 };
 /// Returns when the ledger is complete. What `parts` refers to outlives the extender.
 Result<LocalExtender> start_extender(const config::Config& config,

@@ -48,6 +48,15 @@ Result<void> create_node(kube::KubeApi& api, const model::NodeInventory& node) {
       api, {.method = kube::Method::kPost, .path = "/api/v1/nodes", .body = node_json(node)}, 201));
 }
 
+Result<void> publish_cards(kube::KubeApi& api, const model::NodeInventory& node) {
+  return discard(call(api,
+                      {.method = kube::Method::kPatch,
+                       .path = "/api/v1/nodes/" + node.name,
+                       .body = cards_patch(node),
+                       .content_type = "application/merge-patch+json"},
+                      200));
+}
+
 Result<std::string> create_pod(kube::KubeApi& api, const std::string& ns, const std::string& json) {
   const std::string path = "/api/v1/namespaces/" + ns + "/pods";
   return call(api, {.method = kube::Method::kPost, .path = path, .body = json}, 201);

@@ -19,6 +19,8 @@ Result<std::string> call(kube::KubeApi& api, const kube::Request& request, int e
 Result<std::vector<std::string>> list(kube::KubeApi& api, const std::string& path);
 
 Result<void> create_node(kube::KubeApi& api, const model::NodeInventory& node);
+/// Replaces the cards annotation of the node, as its agent does.
+Result<void> publish_cards(kube::KubeApi& api, const model::NodeInventory& node);
 
 /// The object as the server stores it.
 Result<std::string> create_pod(kube::KubeApi& api, const std::string& ns, const std::string& json);

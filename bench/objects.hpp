@@ -12,6 +12,9 @@ namespace tangram::bench {
 /// A v1.Node with its cards annotation.
 [[nodiscard]] std::string node_json(const model::NodeInventory& node);
 
+/// A merge-patch of a v1.Node that replaces its cards annotation.
+[[nodiscard]] std::string cards_patch(const model::NodeInventory& node);
+
 struct PodSpec {
   std::string ns = "default";
   std::string name;
@@ -19,7 +22,8 @@ struct PodSpec {
   MilliCpu cpu;
   Mebibytes memory;
   bool slot = false;  ///< its container "main" requests a tangram.dev/gpu-slot
-  std::string node;   ///< bound from the start; empty = pending
+  int priority = 0;
+  std::string node;  ///< bound from the start; empty = pending
 };
 /// A v1.Pod with one container, "main".
 [[nodiscard]] std::string pod_json(const PodSpec& pod);

@@ -9,7 +9,8 @@ namespace {
 // Far above any machine; sums over a million rows stay within 64 bits.
 constexpr std::int64_t kMostCpuMilli = 1'000'000'000;
 constexpr std::int64_t kMostMemoryMib = 1'000'000'000;
-constexpr std::int64_t kMostSeconds = 1'000'000'000;  // thirty years; in milliseconds it fits
+constexpr std::int64_t kMostSeconds = 1'000'000'000;   // thirty years; in milliseconds it fits
+constexpr std::int64_t kMostPriority = 1'000'000'000;  // Kubernetes' own limit for users
 constexpr std::int64_t kMostGpus = model::kMaxCardsPerContainer;
 
 std::vector<std::string> split_models(const std::string& spec) {
@@ -18,9 +19,10 @@ std::vector<std::string> split_models(const std::string& spec) {
   return models;
 }
 
-std::optional<std::int64_t> amount_if_any(CsvTable::Row& row, std::string_view column) {
+std::optional<std::int64_t> amount_if_any(CsvTable::Row& row, std::string_view column,
+                                          std::int64_t largest) {
   if (row.text_if_any(column).empty()) return std::nullopt;
-  return row.amount(column, kMostSeconds);
+  return row.amount(column, largest);
 }
 
 Result<TracePod> read_pod(CsvTable::Row row, std::string_view name_column) {
@@ -31,8 +33,9 @@ Result<TracePod> read_pod(CsvTable::Row row, std::string_view name_column) {
   pod.gpus = static_cast<int>(row.amount("num_gpu", kMostGpus));
   pod.gpu_milli = row.amount("gpu_milli", kDeviceMilli);
   pod.models = split_models(row.text_if_any("gpu_spec"));
-  pod.arrives_s = amount_if_any(row, "arrives_s");
-  pod.lasts_s = amount_if_any(row, "lasts_s");
+  pod.arrives_s = amount_if_any(row, "arrives_s", kMostSeconds);
+  pod.lasts_s = amount_if_any(row, "lasts_s", kMostSeconds);
+  pod.priority = static_cast<int>(amount_if_any(row, "priority", kMostPriority).value_or(0));
   if (pod.gpus == 0) {
     pod.gpu_milli = 0;
     pod.models.clear();  // says nothing about a pod that asks no device

@@ -27,12 +27,13 @@ struct TracePod {
   std::vector<std::string> models;             ///< devices it accepts; empty = any
   std::optional<std::int64_t> arrives_s = {};  ///< where the trace says so
   std::optional<std::int64_t> lasts_s = {};    ///< the same
+  int priority = 0;                            ///< the trace's, or 0; > 0 = urgent
 
   [[nodiscard]] std::int64_t total_milli() const { return gpus * gpu_milli; }
 };
 
 /// Reads cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec ("A|B") and the name's column; of the
-/// optional columns arrives_s and lasts_s what is not empty.
+/// optional columns arrives_s, lasts_s and priority what is not empty.
 /// @returns kNotFound if the file cannot be read; kInvalidArgument, with file and line
 Result<std::vector<TracePod>> read_trace_pods(const std::string& path,
                                               std::string_view name_column);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <thread>
 
 namespace tangram::bench {
 
@@ -17,8 +18,6 @@ namespace {
 
 constexpr const char* kNamespace = "replay";
 constexpr std::chrono::milliseconds kTimeout{10'000};
-
-std::string name_of(std::size_t arrival) { return "pod-" + std::to_string(arrival); }
 
 /// The annotations of the trace's pod.
 std::map<std::string, std::string> annotations_of(const TracePod& pod) {
@@ -78,6 +77,8 @@ Result<void> HttpScheduler::start() {
   }
   config::Config config = local_config(options_.policy, options_.short_list);
   config.scheduler.default_isolation = model::Isolation::kNone;  // the traces have no modes
+  config.card_preemption.enabled = false;
+  config.broken_cards.evict = false;
   auto extender =
       start_extender(config, {.api = api_,
                               .clock = clock_,
@@ -90,34 +91,64 @@ Result<void> HttpScheduler::start() {
   return {};
 }
 
-Result<ExtenderClient::PodName> HttpScheduler::create_pod(std::size_t arrival, const TracePod& pod,
-                                                          std::string& json) {
-  ExtenderClient::PodName name{kNamespace, name_of(arrival), ""};
+Result<HttpScheduler::Known*> HttpScheduler::create_pod(PodNumber number, const TracePod& pod) {
+  Known made{.name = {kNamespace, pod_name(number), ""}, .json = {}};
   auto created = bench::create_pod(api_, kNamespace,
                                    pod_json({.ns = kNamespace,
-                                             .name = name.name,
+                                             .name = made.name.name,
                                              .annotations = annotations_of(pod),
                                              .cpu = MilliCpu(pod.cpu_milli),
                                              .memory = Mebibytes(pod.memory_mib),
                                              .slot = pod.gpus > 0,
+                                             .priority = pod.priority,
                                              .node = ""}));
   if (!created) return created.error();
-  json = *created;
+  made.json = *created;
   auto decoded = kube::decode_pod(std::move(*created));
   if (!decoded) return decoded.error();
-  name.uid = decoded->uid;
-  return name;
+  made.name.uid = decoded->uid;
+  // Like Tangram, kube-scheduler gets the pod from a watch, and calls the extender some time later.
+  // So the extender has counted the arrival before the call, and learns the same in every replay.
+  extender_->wait_until_seen(made.name.uid);
+  return &pods_.emplace(number, std::move(made)).first->second;
 }
 
-Result<void> HttpScheduler::remove(std::size_t arrival) {
-  return delete_pod(api_, kNamespace, name_of(arrival));
+/// Returns when the extender knows that its room is free.
+Result<void> HttpScheduler::remove(PodNumber number) {
+  const auto known = pods_.find(number);
+  if (known == pods_.end()) return {};
+  const Known pod = std::move(known->second);
+  pods_.erase(known);
+  if (auto deleted = delete_pod(api_, kNamespace, pod.name.name); !deleted) return deleted;
+  if (pod.bound) extender_->wait_until_released(pod.name.uid);
+  return {};
+}
+
+Result<void> HttpScheduler::move(const std::vector<Move>& /*moves*/) {
+  return fail(Errc::kInvalidArgument,
+              "pods cannot be moved via http, because the extender, not the replay, chooses cards; "
+              "write --via inproc");
+}
+
+Result<void> HttpScheduler::set_health(std::size_t node, const std::vector<std::uint32_t>& gpus,
+                                       bool healthy) {
+  const std::string& name = trace_.nodes[node].name;
+  model::NodeInventory inventory = *snapshot()->find(name)->inventory;
+  for (const std::uint32_t gpu : gpus) inventory.cards[gpu].healthy = healthy;
+  if (auto updated = publish_cards(api_, inventory); !updated) return updated;
+  while (snapshot()->find(name)->inventory->cards != inventory.cards) std::this_thread::yield();
+  return {};
+}
+
+std::shared_ptr<const model::ClusterSnapshot> HttpScheduler::snapshot() {
+  return extender_->app->ledger().snapshot();
 }
 
 Result<std::string> HttpScheduler::choose_node(const TracePod& pod, std::string_view json,
                                                const std::vector<std::string>& short_list) {
   auto scores = extender_->client.prioritize(json, short_list);
   if (!scores) return scores.error();
-  const auto cluster = extender_->app->ledger().snapshot();
+  const auto cluster = snapshot();
   const std::string* best = nullptr;
   std::int64_t best_score = -1;
   for (const auto& [host, score] : *scores) {
@@ -142,19 +173,13 @@ Result<Placed> HttpScheduler::read_grant(const ExtenderClient::PodName& pod,
   if (text == bound->annotations.end()) return placed;
   const auto grant = model::decode_grant(text->second);
   if (!grant) return grant.error();
-  for (const auto& container : grant->containers) {
-    for (const auto& card : container.cards) {
-      // Cards are called "<node>-<index>".
-      placed.gpus.push_back(
-          static_cast<std::uint32_t>(std::stoul(card.uuid.substr(node.size() + 1))));
-    }
-  }
+  placed.gpus = gpus_of(grant->containers, node);
   return placed;
 }
 
-Result<void> HttpScheduler::audit_if_due(std::size_t arrival) {
-  if (!audit_at_.contains(arrival)) return {};
-  auto passed = audit(api_, clock_, *extender_->app->ledger().snapshot());
+Result<void> HttpScheduler::audit_if_due(PodNumber number) {
+  if (audit_at_.erase(number) == 0) return {};
+  auto passed = audit(api_, clock_, *snapshot());
   if (!passed) return passed;
   ++audits_passed_;
   return {};
@@ -166,35 +191,37 @@ std::string HttpScheduler::remarks() const {
          " rebuilds from the API server gave the same ledger\n";
 }
 
-Result<std::optional<Placed>> HttpScheduler::place(std::size_t arrival, const TracePod& pod,
-                                                   const std::vector<std::size_t>& feasible) {
-  if (auto audited = audit_if_due(arrival); !audited) return audited.error();
-  std::string json;
-  const auto name = create_pod(arrival, pod, json);
-  if (!name) return name.error();
-  // Like Tangram, kube-scheduler gets the pod from a watch, and calls the extender some time later.
-  // So the extender has counted the arrival before the call, and learns the same in every replay.
-  extender_->wait_until_seen(name->uid);
+Result<std::optional<std::string>> HttpScheduler::schedule(
+    const TracePod& pod, const std::string& json, const std::vector<std::size_t>& feasible) {
+  using Node = std::optional<std::string>;
+  if (feasible.empty()) return Node{};  // kube-scheduler calls no extender then
   std::vector<std::string> names;
   names.reserve(feasible.size());
   for (const std::size_t node : feasible) names.push_back(trace_.nodes[node].name);
-  ExtenderClient::Filtered filtered;
-  if (!names.empty()) {  // kube-scheduler calls no extender for a pod without a feasible node
-    auto reply = extender_->client.filter(json, names);
-    if (!reply) return reply.error();
-    filtered = std::move(*reply);
-  }
-  if (!filtered.error.empty()) return fail(Errc::kConflict, "filter: " + filtered.error);
-  if (filtered.nodes.empty()) {
-    if (auto deleted = remove(arrival); !deleted) return deleted.error();
-    return std::optional<Placed>{};
-  }
-  const auto node = choose_node(pod, json, filtered.nodes);
+  const auto filtered = extender_->client.filter(json, names);
+  if (!filtered) return filtered.error();
+  if (!filtered->error.empty()) return fail(Errc::kConflict, "filter: " + filtered->error);
+  if (filtered->nodes.empty()) return Node{};
+  auto node = choose_node(pod, json, filtered->nodes);
   if (!node) return node.error();
-  const auto refused = extender_->client.bind(*name, *node);
+  return Node(std::move(*node));
+}
+
+Result<std::optional<Placed>> HttpScheduler::place(PodNumber number, const TracePod& pod,
+                                                   const std::vector<std::size_t>& feasible) {
+  if (auto audited = audit_if_due(number); !audited) return audited.error();
+  const auto waiting = pods_.find(number);
+  const auto known =
+      waiting == pods_.end() ? create_pod(number, pod) : Result<Known*>(&waiting->second);
+  if (!known) return known.error();
+  const auto node = schedule(pod, (*known)->json, feasible);
+  if (!node) return node.error();
+  if (!*node) return std::optional<Placed>{};
+  const auto refused = extender_->client.bind((*known)->name, **node);
   if (!refused) return refused.error();
   if (!refused->empty()) return fail(Errc::kConflict, "bind: " + *refused);
-  auto placed = read_grant(*name, *node);
+  (*known)->bound = true;
+  auto placed = read_grant((*known)->name, **node);
   if (!placed) return placed.error();
   return std::optional(std::move(*placed));
 }

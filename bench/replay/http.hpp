@@ -33,17 +33,25 @@ struct HttpReplayOptions {
 
 /// Replays through the real extender, over HTTP, on a LocalApi of the trace's nodes. It creates
 /// every pod, also CPU-only ones, calls filter and prioritize, chooses as kube-scheduler would,
-/// binds, and reads the grant from the pod.
+/// binds, and reads the grant from the pod. A pod that fits nowhere stays, pending. Evictions are
+/// deletions. What the extender does by itself after some time, evictions among it, is turned off:
+/// time is virtual here.
 class HttpScheduler final : public Scheduler {
  public:
   /// @param trace  outlives the scheduler
   static Result<std::unique_ptr<HttpScheduler>> create(const Trace& trace,
                                                        HttpReplayOptions options);
 
-  Result<std::optional<Placed>> place(std::size_t arrival, const TracePod& pod,
+  Result<std::optional<Placed>> place(PodNumber number, const TracePod& pod,
                                       const std::vector<std::size_t>& feasible) override;
   /// The pod is deleted at the API server.
-  Result<void> remove(std::size_t arrival) override;
+  Result<void> remove(PodNumber number) override;
+  /// @returns kInvalidArgument: a pod cannot be bound to given cards, because the extender chooses
+  Result<void> move(const std::vector<Move>& moves) override;
+  /// The node's annotation says so.
+  Result<void> set_health(std::size_t node, const std::vector<std::uint32_t>& gpus,
+                          bool healthy) override;
+  [[nodiscard]] std::shared_ptr<const model::ClusterSnapshot> snapshot() override;
 
   /// The number of audits. All passed, because a failed one ends the replay.
   [[nodiscard]] std::string remarks() const override;
@@ -51,12 +59,20 @@ class HttpScheduler final : public Scheduler {
  private:
   HttpScheduler(const Trace& trace, HttpReplayOptions options);
   Result<void> start();
-  Result<ExtenderClient::PodName> create_pod(std::size_t arrival, const TracePod& pod,
-                                             std::string& json);
+  /// A pod as the API server has it.
+  struct Known {
+    ExtenderClient::PodName name;
+    std::string json;  ///< as it was created
+    bool bound = false;
+  };
+  Result<Known*> create_pod(PodNumber number, const TracePod& pod);
+  /// The node that kube-scheduler would choose; nothing = filter left none.
+  Result<std::optional<std::string>> schedule(const TracePod& pod, const std::string& json,
+                                              const std::vector<std::size_t>& feasible);
   Result<std::string> choose_node(const TracePod& pod, std::string_view json,
                                   const std::vector<std::string>& short_list);
   Result<Placed> read_grant(const ExtenderClient::PodName& pod, const std::string& node);
-  Result<void> audit_if_due(std::size_t arrival);
+  Result<void> audit_if_due(PodNumber number);
 
   const Trace& trace_;
   HttpReplayOptions options_;
@@ -64,7 +80,8 @@ class HttpScheduler final : public Scheduler {
   kube::LocalApi api_;
   std::optional<LocalExtender> extender_;
   std::map<std::string, std::size_t, std::less<>> node_index_;
-  std::set<std::size_t> audit_at_;
+  std::map<PodNumber, Known> pods_;  ///< those that exist
+  std::set<PodNumber> audit_at_;
   int audits_passed_ = 0;
 };
 

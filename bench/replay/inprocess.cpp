@@ -35,6 +35,17 @@ model::NodeInventory inventory_of(const TraceNode& node) {
   return inventory;
 }
 
+std::vector<std::uint32_t> gpus_of(const std::vector<model::ContainerGrant>& containers,
+                                   const std::string& node) {
+  std::vector<std::uint32_t> gpus;
+  for (const auto& container : containers) {
+    for (const auto& card : container.cards) {
+      gpus.push_back(static_cast<std::uint32_t>(std::stoul(card.uuid.substr(node.size() + 1))));
+    }
+  }
+  return gpus;
+}
+
 InProcessScheduler::InProcessScheduler(const std::vector<TraceNode>& nodes, std::string policy,
                                        policies::PolicyOptions options)
     : nodes_(nodes), name_(std::move(policy)), options_(std::move(options)), ledger_(clock_) {
@@ -84,39 +95,57 @@ std::optional<InProcessScheduler::Decision> InProcessScheduler::decide(
   return Decision{*best, *policy_->choose(demand, *ledger->at(index_[*best]))};
 }
 
-Result<void> InProcessScheduler::assume(std::size_t arrival, const TracePod& pod,
-                                        const model::PodDemand& demand, const Decision& decision) {
+Result<void> InProcessScheduler::assume(PodNumber number, const TracePod& pod, std::size_t node,
+                                        const model::Placement& cards) {
   const auto ledger = ledger_.snapshot();
-  const model::NodeState& node = *ledger->at(index_[decision.node]);
+  const model::NodeState& state = *ledger->at(index_[node]);
+  const model::PodDemand demand = policies::demand_of(pod, model::Isolation::kNone);
   model::Allocation allocation;
-  allocation.pod_uid = std::to_string(arrival);
-  allocation.pod_name = pod.name;
-  allocation.node = node.name;
+  allocation.pod_uid = allocation.pod_name = pod_name(number);
+  allocation.node = state.name;
   allocation.footprint = demand.footprint;
+  allocation.priority = pod.priority;
   allocation.isolation = demand.gpu.isolation;
-  allocation.containers = model::grants_of(demand.gpu, node, decision.choice.placement);
+  allocation.containers = model::grants_of(demand.gpu, state, cards);
   const std::string uid = allocation.pod_uid;
   if (auto assumed = ledger_.assume(std::move(allocation), kBindTime); !assumed) return assumed;
   return ledger_.confirm(uid);
 }
 
-Result<std::optional<Placed>> InProcessScheduler::place(std::size_t arrival, const TracePod& pod,
+Result<std::optional<Placed>> InProcessScheduler::place(PodNumber number, const TracePod& pod,
                                                         const std::vector<std::size_t>& feasible) {
   const model::PodDemand demand = policies::demand_of(pod, model::Isolation::kNone);
-  if (arrival >= arrived_) {
+  if (number >= arrived_) {
     learn(demand);
-    arrived_ = arrival + 1;
+    arrived_ = number + 1;
   }
   const auto decision = decide(demand, feasible);
   if (!decision) return std::optional<Placed>{};
-  if (auto assumed = assume(arrival, pod, demand, *decision); !assumed) return assumed.error();
   const auto& cards = decision->choice.placement;
+  if (auto assumed = assume(number, pod, decision->node, cards); !assumed) return assumed.error();
   return std::optional(Placed{.node = decision->node, .gpus = {cards.begin(), cards.end()}});
 }
 
-Result<void> InProcessScheduler::remove(std::size_t arrival) {
-  const std::string uid = std::to_string(arrival);
-  if (!ledger_.release(uid)) return fail(Errc::kNotFound, "pod " + uid + " is not assumed");
+Result<void> InProcessScheduler::remove(PodNumber number) {
+  ledger_.release(pod_name(number));
+  return {};
+}
+
+Result<void> InProcessScheduler::move(const std::vector<Move>& moves) {
+  for (const Move& move : moves) ledger_.release(pod_name(move.number));
+  for (const auto& [number, pod, to] : moves) {
+    const model::Placement cards(to.gpus.begin(), to.gpus.end());
+    if (auto assumed = assume(number, pod, to.node, cards); !assumed) return assumed;
+  }
+  return {};
+}
+
+Result<void> InProcessScheduler::set_health(std::size_t node,
+                                            const std::vector<std::uint32_t>& gpus, bool healthy) {
+  const auto ledger = ledger_.snapshot();
+  model::NodeInventory inventory = *ledger->at(index_[node])->inventory;
+  for (const std::uint32_t gpu : gpus) inventory.cards[gpu].healthy = healthy;
+  ledger_.put_node(std::move(inventory));
   return {};
 }
 

@@ -17,6 +17,10 @@ namespace tangram::bench {
 /// A device as the agent of such a node would report it: its id is "<node>-<index>".
 [[nodiscard]] model::NodeInventory inventory_of(const TraceNode& node);
 
+/// The devices of a node that a pod has, by their ids.
+[[nodiscard]] std::vector<std::uint32_t> gpus_of(
+    const std::vector<model::ContainerGrant>& containers, const std::string& node);
+
 /// Replays against the ledger and a policy directly: no HTTP, no API server. The highest score
 /// wins, on a tie the node that comes first. Learns prices from the arrivals as the extender does.
 class InProcessScheduler final : public Scheduler {
@@ -27,9 +31,17 @@ class InProcessScheduler final : public Scheduler {
                                                             std::string policy,
                                                             policies::PolicyOptions options);
 
-  Result<std::optional<Placed>> place(std::size_t arrival, const TracePod& pod,
+  Result<std::optional<Placed>> place(PodNumber number, const TracePod& pod,
                                       const std::vector<std::size_t>& feasible) override;
-  Result<void> remove(std::size_t arrival) override;
+  Result<void> remove(PodNumber number) override;
+  Result<void> move(const std::vector<Move>& moves) override;
+  Result<void> set_health(std::size_t node, const std::vector<std::uint32_t>& gpus,
+                          bool healthy) override;
+  [[nodiscard]] std::shared_ptr<const model::ClusterSnapshot> snapshot() override {
+    return ledger_.snapshot();
+  }
+  /// The one in force. Valid until the next pod is placed.
+  [[nodiscard]] const policies::Policy& policy() const { return *policy_; }
 
  private:
   InProcessScheduler(const std::vector<TraceNode>& nodes, std::string policy,
@@ -44,14 +56,14 @@ class InProcessScheduler final : public Scheduler {
   };
   [[nodiscard]] std::optional<Decision> decide(const model::PodDemand& demand,
                                                const std::vector<std::size_t>& feasible);
-  Result<void> assume(std::size_t arrival, const TracePod& pod, const model::PodDemand& demand,
-                      const Decision& decision);
+  Result<void> assume(PodNumber number, const TracePod& pod, std::size_t node,
+                      const model::Placement& cards);
 
   const std::vector<TraceNode>& nodes_;
   const std::string name_;
   policies::PolicyOptions options_;
   policies::ArrivalLog arrivals_{{}};
-  std::size_t arrived_ = 0;  ///< arrivals that were learned from
+  PodNumber arrived_ = 0;  ///< every pod before it was learned from
   std::unique_ptr<const policies::Policy> policy_;
   SystemClock clock_;
   model::Ledger ledger_;

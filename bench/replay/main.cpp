@@ -1,11 +1,11 @@
 // tangram-replay: replays a trace of pods with one policy, and reports how much of the cluster's
 // GPU it allocates.
 
-#include "bench/replay/churn.hpp"
 #include "bench/replay/http.hpp"
 #include "bench/replay/inprocess.hpp"
 #include "bench/replay/replay.hpp"
 #include "bench/replay/report.hpp"
+#include "bench/replay/simulation_command.hpp"
 #include "policies/registry.hpp"
 
 #include <CLI/CLI.hpp>
@@ -34,8 +34,7 @@ struct Options {
   std::string summary;
   bool progress = false;
   policies::WasteWeights weights;
-  bool churn = false;
-  bench::ChurnOptions churning;
+  bench::SimulationCommand simulation;
   bench::HttpReplayOptions http;
 };
 
@@ -58,7 +57,10 @@ void add_trace(CLI::App& app, Options& options) {
 }
 
 void add_policy(CLI::App& app, Options& options) {
-  app.add_option("--policy", options.policy, "A policy's name, or default");
+  app.add_option("--policy", options.policy,
+                 "A policy's name, or default. With --churn also POLICY+moves, where the service's "
+                 "planner moves pods; POLICY+consolidation, where KAI's rule does, as far as its "
+                 "documentation tells it; kai: binpack+consolidation; fgd: fragmentation");
   app.add_option(
       "--weight-cpu-deficit", options.weights.cpu_deficit,
       "least-waste with inproc: the weight of the term in percent, to measure its effect; "
@@ -83,18 +85,6 @@ void add_via(CLI::App& app, Options& options) {
                  "via http: how many times, at random moments, the ledger is rebuilt from the API "
                  "server's lists and compared");
   app.add_option("--audit-seed", options.http.audit_seed, "via http: seed of the random moments");
-}
-
-void add_churn(CLI::App& app, Options& options) {
-  app.add_flag("--churn", options.churn,
-               "Pods also end, and pods without room wait. Times are in the columns arrives_s and "
-               "lasts_s of the arrivals, else random");
-  app.add_option("--churn-load", options.churning.load_percent,
-                 "Requested GPU time in percent of the capacity")
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--churn-pods", options.churning.pods,
-                 "Number of pods; 0 = four times those of the trace");
-  app.add_option("--churn-seed", options.churning.seed, "Seed of the random times");
 }
 
 void add_outputs(CLI::App& app, Options& options) {
@@ -124,23 +114,23 @@ Result<bench::TracePaths> paths_of(const Options& options) {
   return paths;
 }
 
-Result<std::unique_ptr<bench::Scheduler>> make_scheduler(const Options& options,
-                                                         const bench::Trace& trace) {
+Result<bench::MadeScheduler> make_scheduler(const Options& options, const bench::Trace& trace,
+                                            const std::string& policy) {
   if (options.via == "http") {
     bench::HttpReplayOptions http = options.http;
-    http.policy = options.policy;
+    http.policy = policy;
     auto scheduler = bench::HttpScheduler::create(trace, std::move(http));
     if (!scheduler) return scheduler.error();
-    return std::unique_ptr<bench::Scheduler>(std::move(*scheduler));
+    return bench::MadeScheduler{.scheduler = std::move(*scheduler)};
   }
   policies::PolicyOptions expected;
   expected.workload = std::make_shared<policies::Workload>(
       policies::workload_of(trace.workload, model::Isolation::kNone));
   expected.waste = options.weights;
-  auto scheduler =
-      bench::InProcessScheduler::create(trace.nodes, options.policy, std::move(expected));
+  auto scheduler = bench::InProcessScheduler::create(trace.nodes, policy, std::move(expected));
   if (!scheduler) return scheduler.error();
-  return std::unique_ptr<bench::Scheduler>(std::move(*scheduler));
+  const bench::InProcessScheduler* in_process = scheduler->get();
+  return bench::MadeScheduler{.scheduler = std::move(*scheduler), .in_process = in_process};
 }
 
 bench::Progress progress_bar(const Options& options, std::size_t total) {
@@ -169,33 +159,24 @@ Result<void> write_reports(const Options& options, const bench::Trace& trace,
 }
 
 /// @returns whether all rules were kept
-Result<bool> run_churn(const Options& options, const bench::Trace& trace,
-                       bench::Scheduler& scheduler) {
-  const auto outcome = bench::churn(trace, bench::lifetimes_of(trace, options.churning), scheduler);
-  if (!outcome) return outcome.error();
-  std::cout << "policy      " << options.policy << ", via " << options.via << "\n"
-            << bench::churn_text(*outcome);
-  if (!options.summary.empty()) {
-    auto written = bench::write_file(options.summary, bench::churn_json(*outcome));
-    if (!written) return written.error();
-  }
-  return !outcome->violation.has_value();
-}
-
-/// @returns whether all rules were kept
 Result<bool> run(const Options& options) {
   const auto paths = paths_of(options);
   if (!paths) return paths.error();
   const auto trace = bench::read_trace(*paths);
   if (!trace) return trace.error();
-  auto scheduler = make_scheduler(options, *trace);
-  if (!scheduler) return scheduler.error();
-  if (options.churn) return run_churn(options, *trace, **scheduler);
+  if (options.simulation.wanted) {
+    return bench::run_simulation(
+        options.simulation, *trace, options.policy, options.via, options.summary,
+        [&](const std::string& policy) { return make_scheduler(options, *trace, policy); });
+  }
+  const auto made = make_scheduler(options, *trace, options.policy);
+  if (!made) return made.error();
+  bench::Scheduler& scheduler = *made->scheduler;
   const auto outcome =
-      bench::replay(*trace, **scheduler, progress_bar(options, trace->arrivals.size()));
+      bench::replay(*trace, scheduler, progress_bar(options, trace->arrivals.size()));
   if (!outcome) return outcome.error();
   if (auto written = write_reports(options, *trace, *outcome); !written) return written.error();
-  std::cout << (*scheduler)->remarks();
+  std::cout << scheduler.remarks();
   return !outcome->violation.has_value();
 }
 
@@ -205,7 +186,8 @@ int main(int argc, char** argv) try {
   Options options;
   CLI::App app("Replays a trace of pods and reports how much GPU a policy allocates.");
   app.option_defaults()->always_capture_default();
-  for (const auto add : {add_trace, add_policy, add_via, add_churn, add_outputs}) add(app, options);
+  for (const auto add : {add_trace, add_policy, add_via, add_outputs}) add(app, options);
+  bench::add_simulation(app, options.simulation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

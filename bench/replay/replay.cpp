@@ -38,6 +38,9 @@ Result<Outcome> replay(const Trace& trace, Scheduler& scheduler, const Progress&
     if (const auto wrong = checker.record(pod, *placed)) {
       outcome.violation = "arrival " + std::to_string(i) + ", pod " + pod.name + " " + *wrong;
     }
+    if (!*placed) {  // it is not tried again
+      if (auto dropped = scheduler.remove(i); !dropped) return dropped.error();
+    }
     arrived += pod.total_milli();
     outcome.steps.push_back({.placed = std::move(*placed),
                              .arrived_milli = arrived,

@@ -5,11 +5,13 @@
 #include "bench/replay/inprocess.hpp"
 #include "bench/replay/replay.hpp"
 #include "bench/replay/report.hpp"
+#include "bench/replay/simulation_report.hpp"
 #include "bench/synthetic_api.hpp"
 #include "cluster/allocations.hpp"
 #include "kube/client.hpp"
 #include "policies/registry.hpp"
 #include "source_dir.hpp"
+#include "tests/bench/replay/pods.hpp"
 #include "tests/testing/manual_clock.hpp"
 
 #include <gtest/gtest.h>
@@ -66,6 +68,58 @@ TEST(ReplayViaHttpTest, AWeightThatTheInTreeScoresCannotReachChangesNothing) {
   auto eight = HttpScheduler::create(trace, {.policy = "bestfit", .short_list = 8, .weight = 121});
   ASSERT_TRUE(one && eight);
   EXPECT_EQ(log_of(trace, **eight), log_of(trace, **one));
+}
+
+/// A small cluster under load, on which pods preempt others, come in groups and lose cards.
+class SimulationViaHttpTest : public ::testing::Test {
+ protected:
+  SimulationViaHttpTest() : trace_(cluster_of({4, 2, 2, 1})) {
+    for (const std::int64_t milli : {300, 450, 600, 1000}) {
+      trace_.arrivals.push_back(pod_of(1, milli));
+    }
+    trace_.arrivals.push_back(pod_of(2, 1000));
+    trace_.arrivals.push_back(pod_of(0, 0));
+    events_.arrivals = arrivals_of(trace_, {.load_percent = 120,
+                                            .pods = 250,
+                                            .urgent_percent = 10,
+                                            .grouped_percent = 10,
+                                            .group_size = 2});
+    events_.failures = failures_of(trace_, {.card_days = 1, .node_days = 1, .repair_minutes = 30},
+                                   events_.arrivals.back().arrives);
+  }
+  [[nodiscard]] SimulationOutcome outcome_of(Scheduler& scheduler) const {
+    auto outcome = simulate(trace_, events_, {}, scheduler, nullptr);
+    EXPECT_TRUE(outcome) << outcome.error().message;
+    EXPECT_FALSE(outcome->violation) << *outcome->violation;
+    return std::move(*outcome);
+  }
+
+  Trace trace_;
+  Events events_;
+};
+
+TEST_F(SimulationViaHttpTest, HappensExactlyAsInProcess) {
+  auto direct = InProcessScheduler::create(trace_.nodes, "least-waste", {});
+  ASSERT_TRUE(direct) << direct.error().message;
+  auto http = HttpScheduler::create(trace_, {.policy = "least-waste", .audits = 2});
+  ASSERT_TRUE(http) << http.error().message;
+  const SimulationOutcome in_process = outcome_of(**direct);
+  EXPECT_GT(in_process.preempted, 0U);
+  EXPECT_GT(in_process.failed, 0U);
+  const auto json = [](SimulationOutcome outcome) {
+    return simulation_json({.policy = "least-waste", .via = "", .outcome = std::move(outcome)});
+  };
+  EXPECT_EQ(json(outcome_of(**http)), json(in_process));
+  EXPECT_NE((*http)->remarks().find("2 rebuilds"), std::string::npos);
+}
+
+TEST_F(SimulationViaHttpTest, PodsAreNotMoved) {
+  auto http = HttpScheduler::create(trace_, {.policy = "least-waste"});
+  ASSERT_TRUE(http) << http.error().message;
+  const auto moved = (*http)->move({{.number = 0, .pod = pod_of(1, 300), .to = {}}});
+  ASSERT_FALSE(moved);
+  EXPECT_EQ(moved.error().code, Errc::kInvalidArgument);
+  EXPECT_NE(moved.error().message.find("write --via inproc"), std::string::npos);
 }
 
 class AuditTest : public ::testing::Test {

@@ -4,6 +4,7 @@
 #include "bench/replay/report.hpp"
 #include "policies/registry.hpp"
 #include "policies/trace_pods.hpp"
+#include "tests/bench/replay/placing_scheduler.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,18 +37,17 @@ Trace tiny() {
 }
 
 /// Returns the given placements.
-class ScriptedScheduler final : public Scheduler {
+class ScriptedScheduler final : public PlacingScheduler {
  public:
   explicit ScriptedScheduler(std::deque<std::optional<Placed>> answers)
       : answers_(std::move(answers)) {}
-  Result<std::optional<Placed>> place(std::size_t /*arrival*/, const TracePod& /*pod*/,
+  Result<std::optional<Placed>> place(PodNumber /*number*/, const TracePod& /*pod*/,
                                       const std::vector<std::size_t>& /*feasible*/) override {
     if (answers_.empty()) return fail(Errc::kUnavailable, "nothing more to say");
     auto next = answers_.front();
     answers_.pop_front();
     return next;
   }
-  Result<void> remove(std::size_t /*arrival*/) override { return {}; }
 
  private:
   std::deque<std::optional<Placed>> answers_;

@@ -1,5 +1,6 @@
 #include "cluster/changed_cluster.hpp"
 
+#include <cassert>
 #include <memory>
 #include <utility>
 
@@ -35,12 +36,18 @@ void ChangedCluster::come(NodeIndex index, model::Allocation pod) {
 
 const NodeState& ChangedCluster::after(NodeIndex index) const {
   const auto found = changed_.find(index);
-  return found == changed_.end() ? *before_->at(index) : *found->second.after;
+  return found == changed_.end() ? unchanged(index) : *found->second.after;
 }
 
 const NodeState& ChangedCluster::crowded(NodeIndex index) const {
   const auto found = changed_.find(index);
-  return found == changed_.end() ? *before_->at(index) : *found->second.crowded;
+  return found == changed_.end() ? unchanged(index) : *found->second.crowded;
+}
+
+const NodeState& ChangedCluster::unchanged(NodeIndex index) const {
+  const NodeState* node = before_->at(index);
+  assert(node != nullptr);
+  return *node;
 }
 
 }  // namespace tangram::cluster

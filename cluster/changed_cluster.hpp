@@ -21,6 +21,8 @@ class ChangedCluster {
   /// @param before  outlives it
   explicit ChangedCluster(const model::ClusterSnapshot& before) : before_(&before) {}
 
+  // All of nodes that the snapshot has.
+
   void leave(model::NodeIndex index, const std::vector<std::string>& pod_uids);
   /// The pod is marked as a reservation: it is not one that could leave.
   void come(model::NodeIndex index, model::Allocation pod);
@@ -32,6 +34,7 @@ class ChangedCluster {
 
  private:
   Node& own(model::NodeIndex index);
+  [[nodiscard]] const model::NodeState& unchanged(model::NodeIndex index) const;
 
   const model::ClusterSnapshot* before_;
   std::map<model::NodeIndex, Node> changed_;

@@ -62,10 +62,32 @@ std::optional<Effort> effort_for(const model::GpuRequest& request,
   return sum;
 }
 
+void add_movable(CardLoad& card, const model::GrantedCard& granted, std::int64_t share) {
+  card.movable += share;
+  card.least_share = std::min(card.least_share, share);
+  card.largest_compute = std::max(card.largest_compute, granted.compute);
+  card.largest_memory = std::max(card.largest_memory, granted.memory);
+}
+
 bool could_fit_in_tree(const model::Footprint& pod, const NodeState& node) {
   const model::NodeInventory& has = *node.inventory;
   return pod.cpu <= has.cpu && pod.memory <= has.memory &&
          (has.slots == 0 || pod.slots <= has.slots);
+}
+
+void add_pod(NodeLoad& load, const NodeState& node, const model::Allocation& pod, bool may_leave) {
+  const std::int64_t share = kPod / std::max(cards_of(pod), std::int64_t{1});
+  for (const model::ContainerGrant& container : pod.containers) {
+    for (const model::GrantedCard& granted : container.cards) {
+      const auto index = node.card_index(granted.uuid);
+      if (!index) continue;
+      if (may_leave) {
+        add_movable(load[*index], granted, share);
+      } else {
+        charge(load[*index].fixed, slice_of(granted, node.traits()[*index]), pod.isolation);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -74,24 +96,7 @@ NodeLoad load_of(const NodeState& node,
                  const std::function<bool(const model::Allocation&)>& movable) {
   NodeLoad load(node.use.size());
   for (const model::AllocationPtr& pod : node.allocations) {
-    if (pod->containers.empty()) continue;
-    const bool may_leave = movable(*pod);
-    const std::int64_t share = kPod / std::max(cards_of(*pod), std::int64_t{1});
-    for (const model::ContainerGrant& container : pod->containers) {
-      for (const model::GrantedCard& granted : container.cards) {
-        const auto index = node.card_index(granted.uuid);
-        if (!index) continue;
-        CardLoad& card = load[*index];
-        if (may_leave) {
-          card.movable += share;
-          card.least_share = std::min(card.least_share, share);
-          card.largest_compute = std::max(card.largest_compute, granted.compute);
-          card.largest_memory = std::max(card.largest_memory, granted.memory);
-        } else {
-          charge(card.fixed, slice_of(granted, node.traits()[*index]), pod->isolation);
-        }
-      }
-    }
+    if (!pod->containers.empty()) add_pod(load, node, *pod, movable(*pod));
   }
   return load;
 }

@@ -48,6 +48,10 @@ struct Option {
   }
 };
 
+bool is_cheaper(const std::optional<Option>& a, const std::optional<Option>& b) {
+  return a && (!b || a->effort() < b->effort());
+}
+
 /// Wanted pods of which one will do as well as another.
 struct Kind {
   std::vector<std::size_t> waiting;  ///< in order
@@ -286,8 +290,8 @@ std::optional<Option> Planner::cheapest_option(std::size_t wanted) {
   std::optional<Option> best;
   std::size_t searched = 0;
   for (const auto& [effort, order, node] : prospects_->of(pod.plan.demand, now_)) {
-    if (best && best->effort() <= effort) break;
-    if (effort.pods > kPod * static_cast<std::int64_t>(moves_left())) break;
+    const bool too_much = effort.pods > kPod * static_cast<std::int64_t>(moves_left());
+    if (too_much || (best && best->effort() <= effort)) return best;
     if (steps_.spent() || searched == kNodes) {
       plan_.cut_short = plan_.cut_short || !best;
       break;
@@ -295,7 +299,7 @@ std::optional<Option> Planner::cheapest_option(std::size_t wanted) {
     if (!question_.takes(*pod.pod, now_.after(node))) continue;
     ++searched;
     auto option = option_on(wanted, node);
-    if (option && (!best || option->effort() < best->effort())) best = std::move(option);
+    if (is_cheaper(option, best)) best = std::move(option);
   }
   return best;
 }

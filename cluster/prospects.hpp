@@ -15,9 +15,9 @@ namespace tangram::cluster {
 
 /// A node on which room could be made.
 struct Prospect {
-  Effort effort;        ///< least_effort()
-  std::uint32_t order;  ///< by name
-  model::NodeIndex node;
+  Effort effort;            ///< least_effort()
+  std::uint32_t order = 0;  ///< by name
+  model::NodeIndex node = 0;
   /// The most promising first.
   friend bool operator<(const Prospect& a, const Prospect& b) {
     return std::tie(a.effort, a.order) < std::tie(b.effort, b.order);

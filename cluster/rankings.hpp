@@ -29,7 +29,7 @@ class Rankings {
            model::SearchBudget& searches);
 
   struct Place {
-    model::NodeIndex node;
+    model::NodeIndex node = 0;
     model::Placement cards;
   };
   /// @param cluster  of the snapshot; the pod fits beside all that stands there now and that comes
@@ -40,9 +40,9 @@ class Rankings {
 
  private:
   struct Entry {
-    std::int64_t score;
-    std::uint32_t order;
-    model::NodeIndex node;
+    std::int64_t score = 0;
+    std::uint32_t order = 0;
+    model::NodeIndex node = 0;
     /// The best first.
     friend bool operator<(const Entry& a, const Entry& b) {
       return a.score != b.score ? a.score > b.score : a.order < b.order;

@@ -1,6 +1,7 @@
 #include "bench/replay/simulation.hpp"
 
 #include "bench/replay/checker.hpp"
+#include "bench/replay/event_queue.hpp"
 #include "bench/replay/health.hpp"
 #include "bench/replay/preemption.hpp"
 #include "bench/replay/simulated_pods.hpp"
@@ -11,8 +12,6 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
-#include <queue>
-#include <tuple>
 
 namespace tangram::bench {
 
@@ -22,19 +21,6 @@ using Unit = WaitingPods::Unit;
 
 /// For planners: more pods with the same request wait for the next look.
 constexpr std::size_t kMostAlikePlanned = 4;
-
-/// In the order in which events of the same moment happen.
-enum class EventKind { kEnd, kRepair, kFailure, kArrival, kPlanning };
-
-struct Event {
-  std::int64_t at = 0;
-  EventKind kind{};
-  std::size_t what = 0;  ///< a pod or a failure
-  std::size_t run = 0;   ///< of a pod that ends
-  bool operator>(const Event& other) const {
-    return std::tie(at, kind, what, run) > std::tie(other.at, other.kind, other.what, other.run);
-  }
-};
 
 /// The cluster's state, from one event to the next. Steps return errors of the scheduler; a broken
 /// rule is in the outcome, and ends the loop.
@@ -391,7 +377,7 @@ class Simulation {
   MoveBudget budget_;
   Timeline timeline_;
   std::int64_t now_ = 0;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> queue_;
+  EventQueue queue_;
   std::chrono::steady_clock::duration placing_{};
   std::chrono::steady_clock::duration planning_{};
   SimulationOutcome outcome_;

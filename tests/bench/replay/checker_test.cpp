@@ -98,5 +98,36 @@ TEST(JudgeFeasibleTest, NamesNodesWithCpuAndMemoryInOrderAndLooksAtNoDevice) {
   EXPECT_TRUE(checker.feasible(pod(0, 0, 8001)).empty());
 }
 
+TEST(PlacementCheckerHealthTest, WhatIsBrokenTakesNoPodAndIsNotIdle) {
+  const auto some = nodes();
+  PlacementChecker checker(some);
+  EXPECT_EQ(checker.idle_devices(), 3);
+  checker.set_health(0, 1, false);
+  EXPECT_EQ(checker.idle_devices(), 2);
+  EXPECT_FALSE(checker.fits(0, pod(2, 1000)));
+  EXPECT_TRUE(checker.fits(0, pod(1, 1000)));
+  EXPECT_EQ(checker.record(pod(1, 500), Placed{.node = 0, .gpus = {1}}),
+            "on node a: got device 1, which is broken");
+  checker.set_health(0, false);
+  EXPECT_EQ(checker.idle_devices(), 1);
+  EXPECT_EQ(checker.record(pod(0, 0), Placed{.node = 0, .gpus = {}}),
+            "on node a: the node is broken");
+  EXPECT_EQ(checker.feasible(pod(0, 0)), (std::vector<std::size_t>{1, 2}));
+  checker.set_health(0, true);
+  checker.set_health(0, 1, true);
+  EXPECT_TRUE(checker.fits(0, pod(2, 1000)));
+}
+
+TEST(PlacementCheckerRoomTest, CountsHowManyEqualPodsANodeTakes) {
+  const auto some = nodes();
+  PlacementChecker checker(some);
+  EXPECT_FALSE(checker.record(pod(1, 300, 500, 0), Placed{.node = 0, .gpus = {0}}));
+  EXPECT_EQ(checker.room_for(0, pod(1, 300, 1, 1)), 2 + 3);
+  EXPECT_EQ(checker.room_for(0, pod(1, 1000, 1, 1)), 1);
+  EXPECT_EQ(checker.room_for(0, pod(2, 1000, 1, 1)), 0);
+  EXPECT_EQ(checker.room_for(0, pod(1, 300, 1000, 1)), 3);  // 3500 milli-CPU are free
+  EXPECT_EQ(checker.room_for(2, pod(0, 0, 1, 4000)), 2);
+}
+
 }  // namespace
 }  // namespace tangram::bench

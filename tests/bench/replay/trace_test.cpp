@@ -58,6 +58,20 @@ TEST_F(TraceFilesTest, ReadsNodesByRankAndPodsInOrder) {
   EXPECT_EQ(trace->arrivals[1].cpu_milli, 200);
 }
 
+TEST_F(TraceFilesTest, ReadsTimesAndPrioritiesWhereThereAreAny) {
+  write("arrivals/tiny-1.csv",
+        "order,pod,cpu_milli,memory_mib,num_gpu,gpu_milli,arrives_s,lasts_s,priority\n"
+        "0,p0,100,10,1,500,7,30,2000\n1,p1,200,20,0,0,8,,\n");
+  const auto trace = read();
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->arrivals[0].arrives_s, 7);
+  EXPECT_EQ(trace->arrivals[0].lasts_s, 30);
+  EXPECT_EQ(trace->arrivals[0].priority, 2000);
+  EXPECT_EQ(trace->arrivals[1].arrives_s, 8);
+  EXPECT_EQ(trace->arrivals[1].lasts_s, std::nullopt);
+  EXPECT_EQ(trace->arrivals[1].priority, 0);
+}
+
 TEST_F(TraceFilesTest, ExpectsThePodsFileOfTheTraceWhereThereIsOne) {
   EXPECT_EQ(read()->workload_origin, "the arrivals themselves");
   EXPECT_EQ(read()->workload.size(), 2U);

@@ -168,9 +168,8 @@ class Consolidating {
     const auto cards = static_cast<std::int64_t>(node.use.size());
     load_.push_back(cards == 0 ? 0 : granted / cards);
     std::vector<std::string> uids;
-    for (const Candidate& candidate : candidates) {
-      uids.push_back(candidate.allocation->pod_uid);
-    }
+    uids.reserve(candidates.size());
+    for (const Candidate& candidate : candidates) uids.push_back(candidate.allocation->pod_uid);
     emptied_.push_back(model::without_pods(node, uids));
     candidates_.push_back(std::move(candidates));
   }

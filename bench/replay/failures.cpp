@@ -41,7 +41,7 @@ std::vector<Failure> failures_of(const Trace& trace, const FailureOptions& optio
       cards.push_back({.node = node, .gpu = static_cast<std::uint32_t>(gpu)});
     }
   }
-  const std::int64_t repair = std::max(1, options.repair_minutes) * kMinuteMs;
+  const std::int64_t repair = options.repair_minutes * kMinuteMs;
   std::vector<Failure> failures;
   add_failures(failures, cards, options.card_days, repair, until, options.seed ^ kCardStream);
   add_failures(failures, nodes, options.node_days, repair, until, options.seed ^ kNodeStream);

@@ -110,6 +110,7 @@ void add_simulation(CLI::App& app, SimulationCommand& command) {
       ->check(CLI::Range(1, 1000));
   auto* hours = group->add_option("--churn-hours", command.arrivals.hours,
                                   "Hours of arrivals; 0 = as many as --churn-pods need");
+  hours->check(CLI::Range(0, 1'000'000));
   group
       ->add_option("--churn-pods", command.arrivals.pods,
                    "Number of pods; 0 = four times those of the trace")
@@ -131,12 +132,18 @@ void add_simulation(CLI::App& app, SimulationCommand& command) {
       ->check(CLI::Range(0, 99));
   group->add_option("--churn-group-size", command.arrivals.group_size, "Pods of a group")
       ->check(CLI::Range(2, 1000));
-  group->add_option("--churn-card-days", command.failures.card_days,
-                    "Mean days between failures of a card; 0 = none fails");
-  group->add_option("--churn-node-days", command.failures.node_days,
-                    "Mean days between failures of a node; 0 = none fails");
-  group->add_option("--churn-repair", command.failures.repair_minutes,
-                    "Minutes until what failed is repaired");
+  group
+      ->add_option("--churn-card-days", command.failures.card_days,
+                   "Mean days between failures of a card; 0 = none fails")
+      ->check(CLI::Range(0, 1'000'000));
+  group
+      ->add_option("--churn-node-days", command.failures.node_days,
+                   "Mean days between failures of a node; 0 = none fails")
+      ->check(CLI::Range(0, 1'000'000));
+  group
+      ->add_option("--churn-repair", command.failures.repair_minutes,
+                   "Minutes until what failed is repaired")
+      ->check(CLI::Range(1, 1'000'000));
   group
       ->add_option("--churn-restart", command.restart_seconds,
                    "Seconds until a pod that was evicted or moved works again, in its place")

@@ -73,6 +73,7 @@ std::vector<WaitingPods::Unit> WaitingPods::in_order(std::size_t most_alike) con
     all.insert(line.units.begin(), end);
   }
   std::vector<Unit> units;
+  units.reserve(all.size());
   for (const auto& [turn, unit] : all) units.push_back(unit);
   return units;
 }

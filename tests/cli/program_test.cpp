@@ -75,6 +75,10 @@ TEST_F(ProgramTest, EndsWithTheAnswer) {
   EXPECT_EQ(run("fit --gpu-mem 200Gi").exit, 3);
   EXPECT_EQ(run("fit --gpu-fraction 0.3333").exit, 2);
   EXPECT_EQ(run("fit --gpu-fraction").exit, 2);
+  const Ended stuck = run("defrag");
+  EXPECT_EQ(stuck.exit, 3) << stuck.err;
+  EXPECT_NE(stuck.out.find("no move of pods that may move"), std::string::npos) << stuck.out;
+  EXPECT_EQ(run("defrag --max-moves 0").exit, 2);
   EXPECT_EQ(run("doctor").exit, 3) << "nothing is installed there";
 }
 

@@ -63,6 +63,7 @@ Result<void> Cluster::read_pods(kube::KubeApi& api, model::SignatureCheck check,
       list(api, "/api/v1/pods", {{"fieldSelector", kNotFinished}}, [&](const std::string& object) {
         const std::size_t before = pods_.size();
         feed.listed(object);
+        if (visit.any_pod) visit.any_pod(object);
         if (pods_.size() == before) return;
         if (visit.pod) visit.pod(pods_.back(), object);
         if (!pods_.back().pod.node.empty()) return;

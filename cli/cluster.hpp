@@ -35,6 +35,7 @@ struct GpuPod {
 struct ObjectVisitor {
   std::function<void(const ListedNode&, const std::string& object)> node = nullptr;
   std::function<void(const GpuPod&, const std::string& object)> pod = nullptr;
+  std::function<void(const std::string& object)> any_pod = nullptr;  ///< GPU or not
 };
 
 /// The cluster, built from one list of its nodes and one of its pods with the extender's ledger.

@@ -2,6 +2,8 @@
 
 #include "cli/api_reading.hpp"
 #include "cli/format.hpp"
+#include "cli/json_path.hpp"
+#include "cluster/resize.hpp"
 #include "model/annotations.hpp"
 
 #include <algorithm>
@@ -29,7 +31,10 @@ std::string why_left_out(const DefragCluster& cluster, const GpuPod& pod) {
   if (pod.pod.gated) return "it has scheduling gates";
   if (!cluster::has_slots(pod.pod)) return "none of its containers has a slot";
   if (!pod.pod.nominated_node.empty()) return "it preempts other pods";
-  if (pod.pod.binds_late) return "kube-scheduler also looks at its volumes, claims or pod group";
+  if (pod.pod.group.kind != kube::GroupOfPod::Kind::kNone) {
+    return "it belongs to a pod group, whose members run together";
+  }
+  if (pod.pod.binds_late) return "kube-scheduler also looks at its volumes or claims";
   const PodRules* rules = rules_of(cluster, pod.pod.uid);
   return rules == nullptr ? "its rules for nodes cannot be read" : rules->open_rule;
 }
@@ -49,10 +54,28 @@ std::vector<const GpuPod*> waiting_pods(const Cluster& cluster) {
   return waiting;
 }
 
+/// Nothing else has to end or to run with it. Members of a LeaderWorkerSet, whose controllers are
+/// StatefulSets, are restarted all together.
+bool stands_alone(const kube::Pod& pod) {
+  constexpr std::string_view kLeaderWorkerSet = "leaderworkerset.sigs.k8s.io/";
+  return !pod.binds_late && pod.group.kind == kube::GroupOfPod::Kind::kNone &&
+         std::ranges::none_of(pod.labels, [&](const auto& label) {
+           return label.first.starts_with(kLeaderWorkerSet);
+         });
+}
+
+/// The Eviction API takes an empty selector to cover all pods of the namespace. One that is missing
+/// covers none, and is not told apart here.
+kube::DisruptionBudget as_evictions_see_it(kube::DisruptionBudget budget) {
+  budget.selector.too_large = budget.selector.too_large || budget.selector.terms.empty();
+  return budget;
+}
+
 /// Pods with a place that could be given up, and what their controllers make in their stead.
 class Movers {
  public:
-  explicit Movers(const DefragCluster& cluster) : cluster_(cluster) {
+  explicit Movers(const DefragCluster& cluster)
+      : cluster_(cluster), snapshot_(cluster.cluster->snapshot()) {
     for (const GpuPod& pod : cluster.cluster->pods()) {
       if (can_move(pod)) by_uid_.emplace(pod.pod.uid, &pod);
     }
@@ -71,18 +94,41 @@ class Movers {
   }
 
  private:
-  /// A revised grant is not what the controller's template says, and one that counts by a start
-  /// need not be what the pod was bound for.
   [[nodiscard]] bool can_move(const GpuPod& pod) const {
-    const model::Allocation& has = pod.recorded.allocation;
     const PodRules* rules = rules_of(cluster_, pod.pod.uid);
-    return !pod.pod.node.empty() && pod.plan && may_move(pod.pod) && !pod.pod.binds_late &&
-           has.revision == 0 && !has.by_start && rules != nullptr && rules->open_rule.empty();
+    return !pod.pod.node.empty() && pod.plan && may_move(pod.pod) && stands_alone(pod.pod) &&
+           is_as_its_template(pod) && rules != nullptr && rules->open_rule.empty() &&
+           can_be_evicted(pod);
+  }
+  /// A revised grant is not what the controller's template says, nor is a request that was changed
+  /// since; and a grant that counts by a start need not be what the pod was bound for.
+  [[nodiscard]] bool is_as_its_template(const GpuPod& pod) const {
+    const model::Allocation& has = pod.recorded.allocation;
+    const model::NodeState* node = snapshot_->find(pod.pod.node);
+    return has.revision == 0 && !has.by_start && node != nullptr &&
+           cluster::has_all_it_requests(has, pod.plan->demand.gpu, *node);
+  }
+  /// The Eviction API refuses pods of two budgets. Budgets select by labels, of which the ledger
+  /// knows none of pods that have too many.
+  [[nodiscard]] bool can_be_evicted(const GpuPod& pod) const {
+    const auto covering = std::ranges::count_if(cluster_.budgets, [&](const auto& budget) {
+      return budget->covers(pod.pod.ns, pod.pod.name, pod.pod.labels);
+    });
+    return covering < 2 && !pod.recorded.allocation.labels.empty();
   }
 
   const DefragCluster& cluster_;
+  cluster::ClusterPtr snapshot_;
   std::map<std::string, const GpuPod*, std::less<>> by_uid_;
 };
+
+/// May new pods come there, whatever they are? kube-scheduler refuses a node without slots, and a
+/// pod there may keep others away. Cards that are to be emptied are not all shown as unavailable
+/// yet.
+bool is_open(const DefragCluster& cluster, const model::NodeState& node) {
+  return node.inventory->slots > 0 && node.inventory->draining.empty() &&
+         !cluster.guarded.contains(node.name);
+}
 
 Seat seat_of(const model::Allocation& allocation) {
   return {.node = allocation.node, .containers = allocation.containers};
@@ -102,6 +148,12 @@ Result<DefragCluster> read_defrag_cluster(kube::KubeApi& api, const ClusterSetti
                                 [&](const GpuPod& pod, const std::string& object) {
                                   if (auto rules = read_pod_rules(object))
                                     read.pods[pod.pod.uid] = *std::move(rules);
+                                },
+                            .any_pod =
+                                [&](const std::string& object) {
+                                  const auto rules = read_pod_rules(object);
+                                  if (rules && !rules->has_anti_affinity) return;
+                                  read.guarded.insert(text_at(object, {"spec", "nodeName"}));
                                 }};
   auto cluster = Cluster::read(api, settings, clock, visit);
   if (!cluster) return cluster.error();
@@ -110,7 +162,8 @@ Result<DefragCluster> read_defrag_cluster(kube::KubeApi& api, const ClusterSetti
   auto listed = list(api, "/apis/policy/v1/poddisruptionbudgets", {}, [&](std::string object) {
     auto budget = kube::decode_disruption_budget(std::move(object));
     if (budget) {
-      read.budgets.push_back(std::make_shared<const kube::DisruptionBudget>(*std::move(budget)));
+      read.budgets.push_back(
+          std::make_shared<const kube::DisruptionBudget>(as_evictions_see_it(*std::move(budget))));
     } else if (budgets_read) {
       budgets_read = fail(Errc::kUnavailable,
                           "a PodDisruptionBudget cannot be read: " + budget.error().message);
@@ -153,7 +206,7 @@ Defrag plan_defrag(const DefragCluster& cluster, std::size_t most_moves) {
              const auto rules = cluster.nodes.find(node.name);
              const PodRules* of_pod = rules_of(cluster, pod.uid);
              return rules != cluster.nodes.end() && of_pod != nullptr &&
-                    takes(rules->second, *of_pod);
+                    takes(rules->second, *of_pod) && is_open(cluster, node);
            },
        .limits = {.moves = most_moves}});
   for (const cluster::Move& move : plan.moves) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,8 @@ struct DefragCluster {
   cluster::BudgetList budgets;
   std::map<std::string, NodeRules, std::less<>> nodes;  ///< by name; a node without takes no pod
   std::map<std::string, PodRules, std::less<>> pods;    ///< by UID; a pod without stays
+  /// Nodes with a pod that must not run beside certain others: which, is not looked at.
+  std::set<std::string, std::less<>> guarded;
 };
 /// @returns as Cluster::read()
 Result<DefragCluster> read_defrag_cluster(kube::KubeApi& api, const ClusterSettings& settings,
@@ -61,7 +64,9 @@ struct Defrag {
   bool cut_short = false;
 
   /// Pods wait that need moves, and there is no plan for any of them.
-  [[nodiscard]] bool helpless() const { return moves.empty() && waiting > fit_already; }
+  [[nodiscard]] bool helpless() const {
+    return moves.empty() && waiting > fit_already + left_out.size();
+  }
 };
 
 /// May the pod move? Pods of a ReplicaSet or StatefulSet may, unless the label

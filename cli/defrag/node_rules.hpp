@@ -20,13 +20,15 @@ struct NodeRules {
   model::Labels labels;
   std::vector<Taint> taints;
   bool unschedulable = false;
+  bool ready = true;  ///< false only if its condition Ready says so
 };
 
 struct Toleration {
   std::string key;  ///< empty = of every taint
   std::string op;   ///< "Equal", also if empty, or "Exists"
   std::string value;
-  std::string effect;  ///< empty = every one
+  std::string effect;       ///< empty = every one
+  bool for_a_time = false;  ///< tolerationSeconds: the pod is evicted after that
 };
 /// Of a Pod, and so of the next pods of its controller.
 struct PodRules {
@@ -37,6 +39,7 @@ struct PodRules {
   /// A rule whose outcome cannot be told from nodes alone: "it must not run beside certain pods";
   /// "" = it has none.
   std::string open_rule;
+  bool has_anti_affinity = false;  ///< to other pods, and required
 };
 
 /// @returns kInvalidArgument, with the path of what is wrong

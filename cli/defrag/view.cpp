@@ -63,6 +63,8 @@ std::string others_text(const Screen& screen, const Defrag& defrag) {
 std::string summary(const Defrag& defrag) {
   if (defrag.waiting == 0) return "no pod waits for a card: nothing to do";
   if (defrag.waiting == defrag.fit_already) return "no waiting pod needs a move: nothing to do";
+  if (defrag.moves.empty() && !defrag.helpless()) return "no moves can be planned for these pods";
+  if (defrag.moves.empty() && defrag.cut_short) return "no plan was found in time";
   if (defrag.moves.empty()) return "no move of pods that may move lets a waiting pod run";
   return counted(defrag.runs.size(), "waiting pod") + " would run, with " +
          cards_text(defrag.gained_milli) + "; " + counted(defrag.moves.size(), "pod") +

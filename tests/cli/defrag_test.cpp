@@ -34,8 +34,21 @@ TEST(NodeRulesTest, FollowTheNodeSelector) {
 }
 
 TEST(NodeRulesTest, TakeNoPodOnACordonedNode) {
-  EXPECT_FALSE(takes(node_rules("", R"("unschedulable":true)"),
-                     pod_rules(R"("tolerations":[{"operator":"Exists"}])")));
+  const NodeRules node = node_rules("", R"("unschedulable":true)");
+  EXPECT_FALSE(takes(node, pod_rules("")));
+  EXPECT_TRUE(takes(node, pod_rules(R"("tolerations":[{"operator":"Exists"}])")))
+      << "as kube-scheduler does";
+}
+
+TEST(NodeRulesTest, TakeNoPodOnANodeThatIsNotReadyWhateverItTolerates) {
+  const auto node = [](const std::string& status) {
+    return *read_node_rules(R"({"status":{"conditions":[{"type":"Ready","status":")" + status +
+                            R"("}]}})");
+  };
+  const PodRules pod = pod_rules(R"("tolerations":[{"operator":"Exists"}])");
+  EXPECT_TRUE(takes(node("True"), pod));
+  EXPECT_FALSE(takes(node("False"), pod));
+  EXPECT_FALSE(takes(node("Unknown"), pod));
 }
 
 TEST(NodeRulesTest, NeedATolerationOfEachHardTaint) {
@@ -52,8 +65,12 @@ TEST(NodeRulesTest, NeedATolerationOfEachHardTaint) {
   EXPECT_FALSE(taken(R"({"key":"gpu","value":"no"})"));
   EXPECT_FALSE(taken(R"({"key":"gpu","operator":"Exists","effect":"NoExecute"})"));
   EXPECT_FALSE(taken(R"({"key":"gpu","operator":"Newer"})"));
+  const NodeRules sick = node_rules("", R"("taints":[{"key":"sick","effect":"NoExecute"}])");
+  EXPECT_FALSE(takes(sick, pod_rules("")));
+  EXPECT_TRUE(takes(sick, pod_rules(R"("tolerations":[{"operator":"Exists"}])")));
   EXPECT_FALSE(
-      takes(node_rules("", R"("taints":[{"key":"sick","effect":"NoExecute"}])"), pod_rules("")));
+      takes(sick, pod_rules(R"("tolerations":[{"operator":"Exists","tolerationSeconds":60}])")))
+      << "it would be evicted again";
 }
 
 TEST(NodeRulesTest, FollowRequiredNodeAffinity) {
@@ -91,6 +108,11 @@ TEST(NodeRulesTest, AreOpenWhereOtherPodsCount) {
   EXPECT_EQ(open(R"("topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule"}])"),
             "its pods must be spread");
   EXPECT_EQ(open(R"("topologySpreadConstraints":[{"whenUnsatisfiable":"ScheduleAnyway"}])"), "");
+  EXPECT_EQ(open(R"("containers":[{"resources":{"limits":{"rdma/hca":"1","cpu":"1"}}}])"),
+            "it requests other devices");
+  EXPECT_EQ(open(R"("containers":[{"resources":{"limits":{"tangram.dev/gpu-slot":"1"}}}])"), "");
+  EXPECT_EQ(open(R"("initContainers":[{"ports":[{"hostPort":80}]}])"),
+            "it needs a port of its node");
   EXPECT_EQ(open(R"("containers":[{"ports":[{"containerPort":1,"hostPort":80}]}])"),
             "it needs a port of its node");
   EXPECT_EQ(open(R"("affinity":{"podAntiAffinity":)"
@@ -249,6 +271,11 @@ TEST(DefragTest, KeepsToDisruptionBudgets) {
       R"("spec":{"selector":{"matchLabels":{"app":"one"}}},)"
       R"("status":{"disruptionsAllowed":0}}]})");
   EXPECT_EQ(rig.movers(), Names{"two"});
+  rig.api.answer(
+      "/apis/policy/v1/poddisruptionbudgets",
+      R"({"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"namespace":"ml","name":"all","uid":"u"},)"
+      R"("spec":{"selector":{}},"status":{"disruptionsAllowed":0}}]})");
+  EXPECT_EQ(rig.movers(), Names{}) << "an empty selector covers all pods of the namespace";
   rig.api.answer("/apis/policy/v1/poddisruptionbudgets", 403, "{}");
   EXPECT_FALSE(read_defrag_cluster(rig.api, {}, rig.clock)) << "not without the budgets";
 }
@@ -267,7 +294,52 @@ TEST(DefragTest, LeavesOutPodsWhoseRulesCannotBeJudged) {
   EXPECT_TRUE(plan.moves.empty());
   ASSERT_EQ(plan.left_out.size(), 1U);
   EXPECT_EQ(plan.left_out[0].why, "its pods must be spread");
-  EXPECT_TRUE(plan.helpless());
+  EXPECT_FALSE(plan.helpless()) << "there is none to plan for";
+}
+
+TEST(DefragTest, MovesNoMemberOfAGroupAndPlansForNone) {
+  HalfFull rig;
+  PodText member = rig.owned("one");
+  member.group = "g";
+  rig.run_on("a", member);
+  PodText worker = rig.owned("two", "StatefulSet");
+  worker.labels["leaderworkerset.sigs.k8s.io/name"] = "l";
+  rig.run_on("b", worker);
+  rig.add_pod("whole", {{"gpu-count", "1"}});
+  EXPECT_EQ(rig.movers(), Names{});
+  PodText waits = rig.owned("waits");
+  waits.annotations = {{"tangram.dev/gpu-count", "1"}};
+  waits.labels = {{"kueue.x-k8s.io/pod-group-name", "k"}};
+  rig.add_pod(waits);
+  ASSERT_EQ(rig.plan().left_out.size(), 1U);
+  EXPECT_EQ(rig.plan().left_out[0].why, "it belongs to a pod group, whose members run together");
+}
+
+TEST(DefragTest, NoNodeTakesAPodThatOthersKeepAway) {
+  HalfFull rig;
+  rig.run_on("a", rig.owned("one"));
+  rig.run_on("b", rig.owned("two"));
+  rig.add_pod("whole", {{"gpu-count", "1"}});
+  PodText guard{.name = "guard", .node = "b"};
+  guard.more_spec = {{"affinity", R"({"podAntiAffinity":)"
+                                  R"({"requiredDuringSchedulingIgnoredDuringExecution":[)"
+                                  R"({"labelSelector":{},"topologyKey":"zone"}]}})"}};
+  rig.add_pod(guard);
+  EXPECT_EQ(rig.movers(), Names{})
+      << "neither the next pod of one nor the waiting pod may come to b";
+}
+
+TEST(DefragTest, MovesNoPodWhoseRequestIsNotWhatItHas) {
+  HalfFull rig;
+  rig.run_on("a", rig.owned("one"));
+  rig.run_on("b", rig.owned("two"));
+  rig.add_pod("whole", {{"gpu-count", "1"}});
+  for (const char* pod : {"one", "two"}) {
+    rig.ask(testing::write_request(
+        kube::Method::kPatch, std::string("/api/v1/namespaces/ml/pods/") + pod,
+        R"({"metadata":{"annotations":{"tangram.dev/gpu-fraction":"0.2"}}})"));
+  }
+  EXPECT_EQ(rig.movers(), Names{});
 }
 
 TEST(DefragTest, MovesAtMostSoMany) {

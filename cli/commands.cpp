@@ -270,8 +270,7 @@ Result<CommandResult> Commands::whatif() {
   const bool preempts = !settings.config || settings.config->card_preemption.enabled;
   const PreemptionFacts facts = preempts ? read_preemption_facts(**server) : PreemptionFacts();
   const bool facts_known = preempts && facts.problem.empty();
-  const auto pods =
-      what_if(**read, *manifests, found.webhook, facts_known ? &facts : nullptr);
+  const auto pods = what_if(**read, *manifests, found.webhook, facts_known ? &facts : nullptr);
   const int exit = all_placed(pods) ? kDone : kNo;
   if (for_programs(options_.output)) return document(options_.output, whatif_json(pods), exit);
   std::string drawn = draw_whatif(screen_, pods, options_.output == Output::kWide);

@@ -24,7 +24,7 @@ struct Events {
 
 struct SimulationOptions {
   RestartCost restart;
-  double move_percent = 1;              ///< of the running pods that may be moved in an hour
+  double move_percent = 1;               ///< of the running pods that may be moved in an hour
   std::int64_t move_interval = 300'000;  ///< milliseconds between looks for moves
 };
 

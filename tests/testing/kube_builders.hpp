@@ -26,7 +26,7 @@ struct PodText {
   std::map<std::string, std::string> limits = {};
   bool gated = false;
   int priority = 0;
-  std::string group = {};  ///< spec.schedulingGroup
+  std::string group = {};                         ///< spec.schedulingGroup
   std::vector<std::string> more_containers = {};  ///< beside "main", of the same size
   std::string owner = {};  ///< the kind of its controller; empty = it has none
   std::map<std::string, std::string> more_spec = {};  ///< further members and their JSON

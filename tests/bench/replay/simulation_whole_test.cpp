@@ -44,8 +44,9 @@ class WholeSimulationTest : public ::testing::TestWithParam<std::uint64_t> {
   SimulationRun run(bool with_moves) {
     const auto scheduler = *InProcessScheduler::create(trace_.nodes, "binpack", {});
     const auto planner = make_consolidation(trace_, *scheduler);
-    auto outcome = simulate(trace_, events_, {.restart = {}, .move_percent = 50, .move_interval = 1'800'000}, *scheduler,
-                            with_moves ? planner.get() : nullptr);
+    auto outcome =
+        simulate(trace_, events_, {.restart = {}, .move_percent = 50, .move_interval = 1'800'000},
+                 *scheduler, with_moves ? planner.get() : nullptr);
     EXPECT_TRUE(outcome) << outcome.error().message;
     return {.policy = "binpack", .via = "inproc", .outcome = std::move(*outcome)};
   }

@@ -304,7 +304,7 @@ TEST(WhatIfTest, WritesJson) {
   EXPECT_EQ(whatif_json(pods),
             R"({"pods":[{"namespace":"ml","name":"p","request":"0.25","fate":"placed","node":"a",)"
             R"("containers":[{"name":"main","cards":[{"uuid":"GPU-a0","memMiB":20480,)"
-            R"("milli":250}]}],"why":""}],"allPlaced":true})");
+            R"("milli":250}]}],"victims":[],"why":""}],"allPlaced":true})");
 }
 
 }  // namespace

@@ -70,6 +70,10 @@ class RightsTest : public E2eTest {
     cluster_.remove(Cluster::events_path("wrong"));
     cluster_.remove(kLease);
     cluster_.remove(kReplica);
+    // Now: the API server takes a while to know it when it admits pods.
+    cluster_.ensure("/apis/scheduling.k8s.io/v1/priorityclasses",
+                    R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass",)"
+                    R"("metadata":{"name":"rights"},"value":1000})");
     PodSpec self;
     self.name = "rights";
     self.scheduler = "none";
@@ -160,9 +164,6 @@ class RightsTest : public E2eTest {
     for (const char* name : {"left", "right"}) {
       if (!watcher.wait_pod_bound(name, kPatience)) return false;
     }
-    cluster_.ensure("/apis/scheduling.k8s.io/v1/priorityclasses",
-                    R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass",)"
-                    R"("metadata":{"name":"rights"},"value":1000})");
     PodSpec urgent = on_pair("urgent", "0.8");
     urgent.priority_class = "rights";
     cluster_.add_pods({urgent});

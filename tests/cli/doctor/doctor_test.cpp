@@ -194,7 +194,7 @@ ok    certificates              the extender's certificate {listener="server"} i
 ok    webhook                   the CA in mutating 00-tangram is valid
 ok    webhook                   the CA in validating 00-tangram is valid
 ok    webhook                   its Service has 1 ready endpoint
-ok    rights                    tangram-extender has the 13 rights that it needs
+ok    rights                    tangram-extender has the 15 rights that it needs
 ok    rights                    tangram-node has the 11 rights that it needs
 ok    pods                      2 GPU pods, no findings
 

@@ -225,11 +225,10 @@ TEST_F(WhatIfPreemptionTest, AClassThatDoesNotExistIsRefused) {
 }
 
 TEST_F(WhatIfPreemptionTest, ABudgetIsSpentOnce) {
-  rig_.ask(testing::write_request(
-      kube::Method::kPost, "/apis/policy/v1/namespaces/ml/poddisruptionbudgets",
-      R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b",)"
-      R"("namespace":"ml"},"spec":{"selector":{"matchExpressions":[{"key":"app","operator":)"
-      R"("Exists"}]}},"status":{"disruptionsAllowed":1}})"));
+  rig_.api.answer("/apis/policy/v1/poddisruptionbudgets",
+                  R"({"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"b",)"
+                  R"("namespace":"ml"},"spec":{"selector":{"matchExpressions":[{"key":"app",)"
+                  R"("operator":"Exists"}]}},"status":{"disruptionsAllowed":1}}]})");
   const auto pods = tried(pod("first", "0.5", "priorityClassName: high,") +
                           pod("second", "0.5", "priorityClassName: high,"));
   EXPECT_EQ(pods[0].victims, Names{"ml/p0 (priority 0)"});

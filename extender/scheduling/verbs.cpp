@@ -91,13 +91,9 @@ std::string Verbs::filter(std::string text) {
     result.more_fit = way->more;
     result.kept.push_back(way->index);
     reserve(args->pod, *plan, way->node, way->displaced);
-  } else if (fits_without(standing.unconfirmed, args->node_names, plan->demand, cluster,
-                          *plan->policy, budget)) {
-    return try_again(*args, kSettling);
-  } else if (result.untried > 0) {
-    return try_again(*args, kUnfinished);
-  } else if (!parts_.following()) {
-    return try_again(*args, kBehind);
+  } else if (const auto why = why_again(*args, *plan, standing, cluster, result, budget);
+             !why.empty()) {
+    return try_again(*args, why);
   }
   remember_outcome(*args, result, *standing.cluster, refused.empty());
   return encode(*args, result);
@@ -113,8 +109,9 @@ std::string Verbs::filter_member(const FilterArgs& args, const Result<cluster::P
   }
   Standing standing = stand(args.pod.uid);
   if (!standing.bound_for.empty()) return repeat_offer(args, standing.bound_for);
-  if (turn.failed)
+  if (turn.failed) {
     return refuse_member(args, cluster::Wait::kGroup, refuse_all(args, kGroupLacksRoom));
+  }
   parts_.groups.leave_out_own(args.pod, standing.unconfirmed);
   const NodeSet refused = parts_.offers.refused(args.pod.uid);
   PodView cluster(*standing.cluster);
@@ -137,19 +134,24 @@ std::string Verbs::filter_member(const FilterArgs& args, const Result<cluster::P
     only.kept.push_back(room->index);
     return encode(args, only);
   }
-  const std::string_view passing =
-      room || fits_without(standing.unconfirmed, args.node_names, plan->demand, cluster,
-                           *plan->policy, budget)
-          ? kSettling
-      : result.untried > 0 ? kUnfinished
-      : parts_.following() ? std::string_view()
-                           : kBehind;
-  if (!passing.empty()) {
-    return refuse_member(args, cluster::Wait::kSettling, fail_all(args, passing));
+  const std::string_view why =
+      room ? kSettling : why_again(args, *plan, standing, cluster, result, budget);
+  if (!why.empty()) return refuse_member(args, cluster::Wait::kSettling, fail_all(args, why));
+  const cluster::Wait wait =
+      result.nearest ? cluster::wait_for(*result.nearest) : cluster::Wait::kRoom;
+  return refuse_member(args, wait, encode(args, result));
+}
+
+/// What a pod without room waits for, if that passes by itself. @returns empty if nothing does
+std::string_view Verbs::why_again(const FilterArgs& args, const cluster::PodPlan& plan,
+                                  const Standing& standing, const PodView& cluster,
+                                  const FilterResult& result, model::SearchBudget& budget) const {
+  if (fits_without(standing.unconfirmed, args.node_names, plan.demand, cluster, *plan.policy,
+                   budget)) {
+    return kSettling;
   }
-  return refuse_member(args,
-                       result.nearest ? cluster::wait_for(*result.nearest) : cluster::Wait::kRoom,
-                       encode(args, result));
+  if (result.untried > 0) return kUnfinished;
+  return parts_.following() ? "" : kBehind;
 }
 
 std::string Verbs::refuse_member(const FilterArgs& args, cluster::Wait wait, std::string answer) {

@@ -105,6 +105,10 @@ class Verbs {
   [[nodiscard]] FilterResult judge_nodes(const FilterArgs& args, const cluster::PodPlan& plan,
                                          const PodView& cluster, const NodeSet& refused,
                                          std::size_t short_list, model::SearchBudget& budget);
+  [[nodiscard]] std::string_view why_again(const FilterArgs& args, const cluster::PodPlan& plan,
+                                           const Standing& standing, const PodView& cluster,
+                                           const FilterResult& result,
+                                           model::SearchBudget& budget) const;
   void reserve(const kube::Pod& pod, const cluster::PodPlan& plan, const model::NodeState& node,
                const model::Ledger::Uids& displaced = {});
   /// The pod waits for something that passes by itself.

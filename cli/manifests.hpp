@@ -10,9 +10,9 @@ namespace tangram::cli {
 
 /// The pods that a file of manifests would create.
 struct Manifests {
-  std::vector<kube::Pod> pods;                ///< in the file's order
-  std::vector<std::string> priority_classes;  ///< that each of them names; "" = none
-  std::vector<std::string> skipped;           ///< "ConfigMap settings": creates no pods
+  std::vector<kube::Pod> pods;                     ///< in the file's order
+  std::vector<std::string> priority_classes = {};  ///< that each of them names; "" = none
+  std::vector<std::string> skipped = {};           ///< "ConfigMap settings": creates no pods
 };
 
 /// Pods that one file may create: a simulation of more takes minutes.

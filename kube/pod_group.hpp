@@ -10,8 +10,8 @@ namespace tangram::kube {
 /// A PodGroup of scheduling.k8s.io, as far as the places of its members need it. Its versions
 /// (v1alpha2 in Kubernetes 1.36, v1alpha3 and v1beta1 in 1.37) agree in that.
 struct PodGroup {
-  std::string ns;
-  std::string name;
+  std::string ns = {};
+  std::string name = {};
   /// spec.schedulingPolicy.gang.minCount: so many members run, or none. 0 = each for itself.
   int min_count = 0;
   /// Changes with what kube-scheduler says of its last attempt to place the group, if that has

@@ -61,9 +61,9 @@ class WholeListSink : public ObjectSink {
 };
 
 struct ReflectorOptions {
-  std::string path;            ///< "/api/v1/pods"
-  std::string field_selector;  ///< "status.phase!=Succeeded,status.phase!=Failed"
-  int page_size = 500;         ///< client-go's; ListPages requests fewer where objects are large
+  std::string path;                 ///< "/api/v1/pods"
+  std::string field_selector = {};  ///< "status.phase!=Succeeded,status.phase!=Failed"
+  int page_size = 500;  ///< client-go's; ListPages requests fewer where objects are large
   /// Of what the sink keeps of one list: more is refused. How long the list is, does not matter.
   /// 150,000 pods, the most that Kubernetes is built for, are 300 MiB in the extender, which has
   /// the former ones beside them and 2 GiB in all.

@@ -2,6 +2,7 @@
 
 #include "base/rapidjson.hpp"
 #include "tests/extender/rig.hpp"
+#include "tests/testing/pod_group_text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -212,9 +213,7 @@ TEST_F(ViewsTest, NamesThePodsThatWouldBeEvicted) {
 }
 
 TEST_F(ViewsTest, NamesTheMemberOfAGroupThatLacksRoom) {
-  rig_.pod_groups.change(kube::EventType::kAdded,
-                         R"({"metadata":{"namespace":"ml","name":"g"},"spec":)"
-                         R"({"schedulingPolicy":{"gang":{"minCount":4}}}})");
+  rig_.pod_groups.change(kube::EventType::kAdded, testing::pod_group_json("g", 4));
   for (const char* name : {"g-0", "g-1", "g-2", "g-3"}) {
     testing::PodText member;
     member.name = name;

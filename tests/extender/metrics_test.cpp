@@ -5,6 +5,7 @@
 #include "tests/testing/builders.hpp"
 #include "tests/testing/exposition.hpp"
 #include "tests/testing/manual_clock.hpp"
+#include "tests/testing/pod_group_text.hpp"
 #include "tests/testing/pod_recorder.hpp"
 
 #include <gtest/gtest.h>
@@ -55,10 +56,7 @@ struct Parts {
 TEST(MetricsTest, CountsGroupsThatLackMembersOnNodes) {
   Parts parts;
   const auto group = [&](const std::string& name, int members, int bound, int min_count) {
-    parts.groups.change(kube::EventType::kAdded,
-                        R"({"metadata":{"namespace":"ml","name":")" + name +
-                            R"("},"spec":{"schedulingPolicy":{"gang":{"minCount":)" +
-                            std::to_string(min_count) + "}}}}");
+    parts.groups.change(kube::EventType::kAdded, testing::pod_group_json(name, min_count));
     for (int i = 0; i < members; ++i) {
       kube::Pod pod;
       pod.uid = name + std::to_string(i);

@@ -23,12 +23,9 @@ struct PodRecorder final : cluster::PodObserver {
 /// Puts a pod that waits for a node into the table.
 inline void put_pending(cluster::PodTable& table, kube::Pod pod) {
   const std::string uid = pod.uid;
-  table.put(uid, {.pending = std::make_shared<kube::Pod>(std::move(pod)),
-                  .noted = nullptr,
-                  .unstarted = nullptr,
-                  .resizable = nullptr,
-                  .grant_key = {},
-                  .wait = {}});
+  cluster::PodRecord record;
+  record.pending = std::make_shared<kube::Pod>(std::move(pod));
+  table.put(uid, std::move(record));
 }
 
 }  // namespace tangram::testing

@@ -1,5 +1,5 @@
 #include "tests/extender/scheduling/verbs_fixture.hpp"
-#include "tests/testing/send_list.hpp"
+#include "tests/testing/pod_group_text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,10 +16,7 @@ class VerbsGroupTest : public VerbsTest {
   /// A gang of whole cards, of which all members must run.
   void gang(const std::string& name, int members) { gang_of(name, members, members); }
   void gang_of(const std::string& name, int members, int min_count) {
-    rig_.pod_groups.change(kube::EventType::kAdded,
-                           R"({"metadata":{"namespace":"ml","name":")" + name +
-                               R"("},"spec":{"schedulingPolicy":{"gang":{"minCount":)" +
-                               std::to_string(min_count) + "}}}}");
+    rig_.pod_groups.change(kube::EventType::kAdded, testing::pod_group_json(name, min_count));
     for (int i = 0; i < members; ++i) {
       testing::PodText pod;
       pod.name = name + std::to_string(i);
@@ -31,12 +28,7 @@ class VerbsGroupTest : public VerbsTest {
   }
   /// By its PodGroup's condition.
   void say_that_it_failed(const std::string& name, const std::string& why) {
-    rig_.pod_groups.change(
-        kube::EventType::kModified,
-        R"({"metadata":{"namespace":"ml","name":")" + name +
-            R"("},"spec":{"schedulingPolicy":{"gang":{"minCount":3}}},"status":{"conditions":)"
-            R"([{"type":"PodGroupScheduled","status":"False","message":")" +
-            why + R"("}]}})");
+    rig_.pod_groups.change(kube::EventType::kModified, testing::pod_group_json(name, 3, why));
   }
   std::string filter(const std::string& pod, const std::string& names = R"(["a","b","c"])") {
     return verbs(short_list_).filter(ask(pod, names));

@@ -16,6 +16,10 @@
 
 namespace tangram::cluster {
 
+/// Is the pod placed in attempts of a whole PodGroup of Kubernetes?
+[[nodiscard]] inline bool is_in_pod_group(const kube::Pod& pod) {
+  return pod.group.kind == kube::GroupOfPod::Kind::kPodGroup;
+}
 /// One key for all members of a group, whatever kind it is of. @returns empty if it has none
 [[nodiscard]] std::string group_key(const kube::Pod& pod);
 

@@ -2,7 +2,7 @@
 
 #include "base/metric_family.hpp"
 #include "base/sleeper.hpp"
-#include "extender/scheduling/group_attempts.hpp"
+#include "cluster/pod_groups.hpp"
 #include "extender/scheduling/make_way.hpp"
 #include "kube/client.hpp"
 
@@ -123,7 +123,7 @@ bool CardPreemptor::is_due(const Denial& denial, const Case& its) const {
   if (will_be_asked_again || time - denial.at < kGrace || time < its.next_try) return false;
   const PodPtr pod = parts_.pods.find(denial.pod->uid);
   if (pod == nullptr || pod->never_preempts || pod->gated || pod->deleting) return false;
-  if (GroupAttempts::concerns(*pod)) return false;  // room for one member may not be enough
+  if (cluster::is_in_pod_group(*pod)) return false;  // room for one member may not be enough
   return !parts_.promises.made_by_preempt(denial.pod->uid);
 }
 

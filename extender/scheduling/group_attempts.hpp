@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,11 +52,6 @@ class GroupAttempts final : public prometheus::Collectable {
   static constexpr std::size_t kMost = 1'024;
 
   explicit GroupAttempts(const Clock& clock) : clock_(clock) {}
-
-  /// Is the pod placed in attempts of a whole group?
-  [[nodiscard]] static bool concerns(const kube::Pod& pod) {
-    return pod.group.kind == kube::GroupOfPod::Kind::kPodGroup;
-  }
 
   struct Turn {
     std::vector<std::string> withdrawn;  ///< UIDs of members whose offers count no more

@@ -90,7 +90,7 @@ void GroupReservations::refused(const FilterArgs& args) {
 
 void GroupReservations::bind_comes(const std::string& pod_uid) {
   const cluster::PodPtr pod = parts_.pods.find(pod_uid);
-  if (!pod || !GroupAttempts::concerns(*pod)) return;
+  if (!pod || !cluster::is_in_pod_group(*pod)) return;
   renew(parts_.attempts.bind_came(*pod), false);
 }
 

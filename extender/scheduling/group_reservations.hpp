@@ -24,7 +24,7 @@ namespace tangram::extender {
 /// for ever.
 ///
 /// kube-scheduler tries groups again by time alone, whatever happens in the cluster
-/// (determineSchedulingHintForInFlightPod), so nobody is woken for them, and their denials are not
+/// (determineSchedulingHintForInFlightPod), so no pod is woken for them, and their denials are not
 /// kept. Threads: safe.
 class GroupReservations {
  public:

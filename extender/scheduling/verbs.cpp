@@ -64,7 +64,7 @@ std::string Verbs::filter(std::string text) {
   }
   if (!args) return encode_filter_error("filter request: " + args.error().message);
   const auto plan = parts_.policies.plan(args->pod);
-  if (GroupAttempts::concerns(args->pod)) return filter_member(*args, plan);
+  if (cluster::is_in_pod_group(args->pod)) return filter_member(*args, plan);
   // Only a change of the pod helps, and kube-scheduler tries it again after that. After an Error it
   // would try it every second.
   if (!plan) return refuse_all(*args, kInvalid);
@@ -294,9 +294,9 @@ std::string Verbs::preempt(std::string text) {
     return encode_preempt_result({});
   }
   const auto plan = parts_.policies.plan(args->pod);
-  // Room for one member helps only if there is room for the others: nobody is evicted before that
+  // Room for one member helps only if there is room for the others: no pod is evicted before that
   // is proved, and kube-scheduler asks about one member alone.
-  if (!plan || GroupAttempts::concerns(args->pod)) return encode_preempt_result({});
+  if (!plan || cluster::is_in_pod_group(args->pod)) return encode_preempt_result({});
   model::Ledger::Uids in_doubt;
   const cluster::ClusterPtr snapshot = parts_.ledger.apply([&](model::Ledger& ledger) {
     ledger.expire_reservations();

@@ -63,9 +63,9 @@ Result<void> Cluster::read_pods(kube::KubeApi& api, model::SignatureCheck check,
       list(api, "/api/v1/pods", {{"fieldSelector", kNotFinished}}, [&](const std::string& object) {
         const std::size_t before = pods_.size();
         feed.listed(object);
-        if (visit.any_pod) visit.any_pod(object);
-        if (pods_.size() == before) return;
-        if (visit.pod) visit.pod(pods_.back(), object);
+        const bool is_gpu_pod = pods_.size() > before;
+        if (visit.pod) visit.pod(is_gpu_pod ? &pods_.back() : nullptr, object);
+        if (!is_gpu_pod) return;
         if (!pods_.back().pod.node.empty()) return;
         pods_.back().created = text_at(object, {"metadata", "creationTimestamp"});
       });

@@ -34,8 +34,8 @@ struct GpuPod {
 /// Called with each object as the API server sent it, while the cluster is read. Null = not.
 struct ObjectVisitor {
   std::function<void(const ListedNode&, const std::string& object)> node = nullptr;
-  std::function<void(const GpuPod&, const std::string& object)> pod = nullptr;
-  std::function<void(const std::string& object)> any_pod = nullptr;  ///< GPU or not
+  /// @param pod  null = it is none of GpuPod
+  std::function<void(const GpuPod* pod, const std::string& object)> pod = nullptr;
 };
 
 /// The cluster, built from one list of its nodes and one of its pods with the extender's ledger.

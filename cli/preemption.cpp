@@ -32,18 +32,38 @@ void add_class(std::string object, PreemptionFacts& facts) {
 
 }  // namespace
 
+Result<cluster::BudgetList> list_budgets(kube::KubeApi& api) {
+  cluster::BudgetList budgets;
+  Result<void> all_read;
+  const auto listed = list(api, kBudgets, {}, [&](std::string text) {
+    auto budget = kube::decode_disruption_budget(std::move(text));
+    if (budget) {
+      budgets.push_back(std::make_shared<const kube::DisruptionBudget>(*std::move(budget)));
+    } else if (all_read) {
+      all_read = fail(Errc::kUnavailable,
+                      "a PodDisruptionBudget cannot be read: " + budget.error().message);
+    }
+  });
+  if (!listed) return listed.error();
+  if (!all_read) return all_read.error();
+  return budgets;
+}
+
 PreemptionFacts read_preemption_facts(kube::KubeApi& api) {
   PreemptionFacts facts;
-  const auto note = [&](const Result<void>& done) {
+  const auto note = [&](const Error& error) {
     // A server that stands in for one may have no such kind.
-    if (!done && done.error().code != Errc::kNotFound) facts.problem = done.error().message;
+    if (error.code != Errc::kNotFound) facts.problem = error.message;
   };
-  note(list(api, kClasses, {}, [&](std::string text) { add_class(std::move(text), facts); }));
-  note(list(api, kBudgets, {}, [&](std::string text) {
-    if (auto budget = kube::decode_disruption_budget(std::move(text))) {
-      facts.budgets.push_back(std::make_shared<const kube::DisruptionBudget>(*std::move(budget)));
-    }
-  }));
+  const auto listed =
+      list(api, kClasses, {}, [&](std::string text) { add_class(std::move(text), facts); });
+  if (!listed) note(listed.error());
+  auto budgets = list_budgets(api);
+  if (budgets) {
+    facts.budgets = *std::move(budgets);
+  } else {
+    note(budgets.error());
+  }
   return facts;
 }
 
@@ -60,23 +80,6 @@ std::string set_priority(kube::Pod& pod, const std::string& class_name,
     return "there is no PriorityClass " + quote(class_name);
   }
   return "";
-}
-
-cluster::BudgetList after_evictions(const cluster::BudgetList& budgets,
-                                    const std::vector<model::AllocationPtr>& pods) {
-  cluster::BudgetList left;
-  for (const cluster::BudgetPtr& budget : budgets) {
-    kube::DisruptionBudget now = *budget;
-    for (const model::AllocationPtr& pod : pods) {
-      if (!now.covers(pod->pod_namespace, pod->pod_name, pod->labels)) continue;
-      --now.allowed;
-      now.disrupted.insert(pod->pod_name);
-    }
-    left.push_back(now.allowed == budget->allowed
-                       ? budget
-                       : std::make_shared<const kube::DisruptionBudget>(std::move(now)));
-  }
-  return left;
 }
 
 }  // namespace tangram::cli

@@ -5,6 +5,7 @@
 #include "cli/fit.hpp"
 #include "cli/format.hpp"
 #include "cli/table.hpp"
+#include "cluster/pod_groups.hpp"
 
 #include <algorithm>
 #include <array>
@@ -34,12 +35,11 @@ const model::ContainerRequest* without_slot(const model::GpuRequest& request,
 
 /// Pods that leave for the pod, if it may preempt others.
 bool evict_for(const kube::Pod& pod, const cluster::PodPlan& plan, Simulation& simulation,
-               cluster::BudgetList& budgets, WhatIf& result) {
-  const bool in_group = pod.group.kind == kube::GroupOfPod::Kind::kPodGroup;
-  if (pod.never_preempts || in_group) return false;  // nobody is evicted for one member
+               const cluster::BudgetList& budgets, WhatIf& result) {
+  // No pod is evicted for one member of a group.
+  if (pod.never_preempts || cluster::is_in_pod_group(pod)) return false;
   auto found = simulation.preempt(pod, plan, budgets);
   if (!found) return false;
-  budgets = after_evictions(budgets, found->victims);
   result.fate = WhatIf::Fate::kPreempts;
   result.place = std::move(found->place);
   for (const model::AllocationPtr& victim : found->victims) {
@@ -50,9 +50,9 @@ bool evict_for(const kube::Pod& pod, const cluster::PodPlan& plan, Simulation& s
   return true;
 }
 
-/// @param budgets  null: nobody is evicted
+/// @param facts  null: no pod is evicted
 WhatIf try_out(const Cluster& cluster, Simulation& simulation, const kube::Pod& pod,
-               cluster::BudgetList* budgets) {
+               const PreemptionFacts* facts) {
   WhatIf result{.ns = pod.ns, .name = pod.name};
   const auto plan = cluster.policies().plan(pod);
   if (!plan) {
@@ -79,7 +79,7 @@ WhatIf try_out(const Cluster& cluster, Simulation& simulation, const kube::Pod& 
   if (auto* const placed = std::get_if<Placed>(&outcome)) {
     result.fate = WhatIf::Fate::kPlaced;
     result.place = std::move(*placed);
-  } else if (budgets == nullptr || !evict_for(pod, *plan, simulation, *budgets, result)) {
+  } else if (facts == nullptr || !evict_for(pod, *plan, simulation, facts->budgets, result)) {
     result.fate = WhatIf::Fate::kWaits;
     result.why = std::get<Unplaced>(outcome).sentence();
   }
@@ -97,7 +97,6 @@ std::vector<WhatIf> what_if(const Cluster& cluster, Manifests manifests, Webhook
                             const PreemptionFacts* facts) {
   if (webhook != Webhook::kMissing) std::ranges::for_each(manifests.pods, add_slots);
   Simulation simulation(*cluster.snapshot(), cordoned_nodes(cluster));
-  cluster::BudgetList budgets = facts == nullptr ? cluster::BudgetList() : facts->budgets;
   std::vector<WhatIf> results;
   results.reserve(manifests.pods.size());
   for (std::size_t i = 0; i < manifests.pods.size(); ++i) {
@@ -105,7 +104,7 @@ std::vector<WhatIf> what_if(const Cluster& cluster, Manifests manifests, Webhook
     const std::string refusal =
         facts == nullptr ? "" : set_priority(pod, manifests.priority_classes[i], *facts);
     if (refusal.empty()) {
-      results.push_back(try_out(cluster, simulation, pod, facts == nullptr ? nullptr : &budgets));
+      results.push_back(try_out(cluster, simulation, pod, facts));
     } else {
       results.push_back(
           {.ns = pod.ns, .name = pod.name, .fate = WhatIf::Fate::kRefused, .why = refusal});

@@ -35,7 +35,7 @@ struct WhatIf {
 
 /// Places the pods in their order, each after those before it.
 /// @param webhook  where it is not missing, containers that request cards get the slots they lack
-/// @param facts    null: nobody is evicted
+/// @param facts    null: no pod is evicted
 [[nodiscard]] std::vector<WhatIf> what_if(const Cluster& cluster, Manifests manifests,
                                           Webhook webhook, const PreemptionFacts* facts = nullptr);
 

@@ -1,8 +1,8 @@
 #include "cli/defrag/defrag.hpp"
 
-#include "cli/api_reading.hpp"
 #include "cli/format.hpp"
 #include "cli/json_path.hpp"
+#include "cli/preemption.hpp"
 #include "cluster/resize.hpp"
 #include "model/annotations.hpp"
 
@@ -65,7 +65,7 @@ bool stands_alone(const kube::Pod& pod) {
 }
 
 /// The Eviction API takes an empty selector to cover all pods of the namespace. One that is missing
-/// covers none, and is not told apart here.
+/// covers none, and is treated the same here.
 kube::DisruptionBudget as_evictions_see_it(kube::DisruptionBudget budget) {
   budget.selector.too_large = budget.selector.too_large || budget.selector.terms.empty();
   return budget;
@@ -145,32 +145,24 @@ Result<DefragCluster> read_defrag_cluster(kube::KubeApi& api, const ClusterSetti
                                     read.nodes[node.own.name] = *std::move(rules);
                                 },
                             .pod =
-                                [&](const GpuPod& pod, const std::string& object) {
-                                  if (auto rules = read_pod_rules(object))
-                                    read.pods[pod.pod.uid] = *std::move(rules);
-                                },
-                            .any_pod =
-                                [&](const std::string& object) {
-                                  const auto rules = read_pod_rules(object);
-                                  if (rules && !rules->has_anti_affinity) return;
-                                  read.guarded.insert(text_at(object, {"spec", "nodeName"}));
+                                [&](const GpuPod* pod, const std::string& object) {
+                                  auto rules = read_pod_rules(object);
+                                  if (!rules || rules->has_anti_affinity) {
+                                    read.guarded.insert(text_at(object, {"spec", "nodeName"}));
+                                  }
+                                  if (rules && pod != nullptr) {
+                                    read.pods[pod->pod.uid] = *std::move(rules);
+                                  }
                                 }};
   auto cluster = Cluster::read(api, settings, clock, visit);
   if (!cluster) return cluster.error();
   read.cluster = *std::move(cluster);
-  Result<void> budgets_read;
-  auto listed = list(api, "/apis/policy/v1/poddisruptionbudgets", {}, [&](std::string object) {
-    auto budget = kube::decode_disruption_budget(std::move(object));
-    if (budget) {
-      read.budgets.push_back(
-          std::make_shared<const kube::DisruptionBudget>(as_evictions_see_it(*std::move(budget))));
-    } else if (budgets_read) {
-      budgets_read = fail(Errc::kUnavailable,
-                          "a PodDisruptionBudget cannot be read: " + budget.error().message);
-    }
-  });
-  if (!listed) return listed.error();
-  if (!budgets_read) return budgets_read.error();
+  const auto budgets = list_budgets(api);
+  if (!budgets) return budgets.error();
+  for (const cluster::BudgetPtr& budget : *budgets) {
+    read.budgets.push_back(
+        std::make_shared<const kube::DisruptionBudget>(as_evictions_see_it(*budget)));
+  }
   return read;
 }
 

@@ -13,9 +13,6 @@ namespace tangram::cli {
 
 namespace {
 
-/// Of one preemption, for pods of several containers: up to 0.1 s.
-constexpr std::int64_t kPreemptionSteps = 2'000'000;
-
 /// Assumes the choice on the node.
 Placed assume_on(const kube::Pod& pod, const cluster::PodPlan& plan, const policies::Choice& choice,
                  model::NodeState& node) {
@@ -93,17 +90,8 @@ std::optional<Preempting> Simulation::preempt(const kube::Pod& pod, const cluste
   for (const Candidate& candidate : nodes_) {
     if (!candidate.cordoned) nodes.push_back(&candidate.state);
   }
-  const model::Ledger::Uids no_pods;
-  model::SearchBudget searches(kPreemptionSteps);
-  model::SearchBudget tries(cluster::kVictimTries);
-  auto found = cluster::cheapest_preemption({.demand = plan.demand,
-                                             .policy = *plan.policy,
-                                             .priority = pod.priority,
-                                             .spared = no_pods,
-                                             .budgets = budgets,
-                                             .searches = searches,
-                                             .tries = tries},
-                                            std::move(nodes));
+  auto found = cluster::expected_preemption(plan.demand, *plan.policy, pod.priority, budgets,
+                                            std::move(nodes), evicted_);
   if (!found) return std::nullopt;
   const auto candidate =
       std::ranges::find(nodes_, found->node, [](const Candidate& one) { return one.state.name; });
@@ -112,6 +100,7 @@ std::optional<Preempting> Simulation::preempt(const kube::Pod& pod, const cluste
   if (!choice) return std::nullopt;
   candidate->state = std::move(left);
   candidate->evaluation.reset();
+  evicted_.insert(evicted_.end(), found->victims.pods.begin(), found->victims.pods.end());
   return Preempting{assume_on(pod, plan, *choice, candidate->state),
                     std::move(found->victims.pods)};
 }

@@ -50,8 +50,8 @@ class Simulation {
   /// Assumes the pod where its policy scores highest; on a tie on the first node by name.
   Outcome place(const kube::Pod& pod, const cluster::PodPlan& plan);
 
-  /// Evicts the cheapest pods of lower priority, breaking no budget, and assumes the pod in their
-  /// place.
+  /// Evicts the cheapest pods of lower priority, and assumes the pod in their place. No budget is
+  /// broken by all evictions together.
   /// @returns nothing if that does not help
   std::optional<Preempting> preempt(const kube::Pod& pod, const cluster::PodPlan& plan,
                                     const cluster::BudgetList& budgets);
@@ -82,6 +82,7 @@ class Simulation {
   void forget_other_pods(const cluster::PodPlan& plan);
 
   std::vector<Candidate> nodes_;  ///< present ones with cards, by name
+  std::vector<model::AllocationPtr> evicted_;
   /// The pod of the candidates' evaluations: in a series of equal pods only one node changes with
   /// each.
   std::optional<cluster::PodPlan> evaluated_for_;

@@ -193,16 +193,7 @@ void write_preemption(Writer& out, const kube::Pod& pod, const PodPlan& plan,
     }
     if (node->present && fits_in_tree(plan.demand, *node)) short_of_cards.push_back(node);
   }
-  const model::Ledger::Uids no_pods;
-  model::SearchBudget searches(kExplainSteps);
-  model::SearchBudget tries(kVictimTries);
-  const auto preemption = cheapest_preemption({.demand = plan.demand,
-                                               .policy = *plan.policy,
-                                               .priority = pod.priority,
-                                               .spared = no_pods,
-                                               .budgets = budgets,
-                                               .searches = searches,
-                                               .tries = tries},
+  const auto preemption = expected_preemption(plan.demand, *plan.policy, pod.priority, budgets,
                                               std::move(short_of_cards));
   if (!preemption) return;
   out.key("preemption").begin_object().member("node", preemption->node);
@@ -286,8 +277,8 @@ std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
   summary.write(out);
   write_group(out, pod,
               {.cluster = cluster, .pods = pods, .policies = policies, .groups = known.groups});
-  const bool in_group = pod.group.kind == kube::GroupOfPod::Kind::kPodGroup;
-  if (known.budgets != nullptr && !fits_some && !pod.never_preempts && !in_group) {
+  const bool may_preempt = !pod.never_preempts && !is_in_pod_group(pod);
+  if (known.budgets != nullptr && !fits_some && may_preempt) {
     write_preemption(out, pod, plan, cluster, *known.budgets);
   }
   out.member("note", "kube-scheduler also looks at CPU, memory, taints, affinity and volumes");

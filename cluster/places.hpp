@@ -28,14 +28,12 @@ struct NoPlace {
 /// and slots; taints, affinity and volumes are not known here. Nothing is changed: this is tried on
 /// a copy. Pure.
 /// @param budget  of the searches; once it is spent, the answer is no
-/// @returns nothing if all do
+[[nodiscard]] bool all_find_places(const std::vector<PlacelessPod>& pods,
+                                   const model::ClusterSnapshot& cluster,
+                                   model::SearchBudget& budget);
+/// The same, and why the first that does not. @returns nothing if all do
 [[nodiscard]] std::optional<NoPlace> first_without_place(const std::vector<PlacelessPod>& pods,
                                                          const model::ClusterSnapshot& cluster,
                                                          model::SearchBudget& budget);
-[[nodiscard]] inline bool all_find_places(const std::vector<PlacelessPod>& pods,
-                                          const model::ClusterSnapshot& cluster,
-                                          model::SearchBudget& budget) {
-  return !first_without_place(pods, cluster, budget);
-}
 
 }  // namespace tangram::cluster

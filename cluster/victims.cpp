@@ -333,7 +333,8 @@ std::optional<VictimSet> cheapest_victims(const Preemptor& preemptor, const Node
 }
 
 std::optional<Preemption> cheapest_preemption(const Preemptor& preemptor,
-                                              std::vector<const NodeState*> nodes) {
+                                              std::vector<const NodeState*> nodes,
+                                              const Pods& gone) {
   std::ranges::stable_sort(nodes, {}, &NodeState::least_priority);
   std::optional<Preemption> best;
   for (const NodeState* node : nodes) {
@@ -343,7 +344,7 @@ std::optional<Preemption> cheapest_preemption(const Preemptor& preemptor,
                                 std::int64_t{node->least_priority} + kPriorityShift, 1};
     if (best && best->victims.cost() <= least) break;
     const std::int64_t skipped = preemptor.searches.skipped();
-    auto victims = cheapest_victims(preemptor, *node);
+    auto victims = cheapest_victims(preemptor, *node, gone);
     if (preemptor.searches.skipped() > skipped) break;
     if (!victims || victims->broken_budgets > 0) continue;
     if (!best || victims->cost() < best->victims.cost()) {
@@ -351,6 +352,25 @@ std::optional<Preemption> cheapest_preemption(const Preemptor& preemptor,
     }
   }
   return best;
+}
+
+std::optional<Preemption> expected_preemption(const model::PodDemand& demand,
+                                              const policies::Policy& policy, int priority,
+                                              const BudgetList& budgets,
+                                              std::vector<const NodeState*> nodes,
+                                              const Pods& gone) {
+  constexpr std::int64_t kSearchSteps = 2'000'000;  // up to 0.1 s
+  const model::Ledger::Uids no_pods;
+  model::SearchBudget searches(kSearchSteps);
+  model::SearchBudget tries(kVictimTries);
+  return cheapest_preemption({.demand = demand,
+                              .policy = policy,
+                              .priority = priority,
+                              .spared = no_pods,
+                              .budgets = budgets,
+                              .searches = searches,
+                              .tries = tries},
+                             std::move(nodes), gone);
 }
 
 }  // namespace tangram::cluster

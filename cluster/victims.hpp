@@ -87,7 +87,15 @@ struct Preemption {
 /// the least important pods come first, and nodes that the tries and searches do not suffice for
 /// are left out.
 /// @param nodes  as `node` of cheapest_victims(); none is null
+/// @param gone   as of cheapest_victims()
 [[nodiscard]] std::optional<Preemption> cheapest_preemption(
-    const Preemptor& preemptor, std::vector<const model::NodeState*> nodes);
+    const Preemptor& preemptor, std::vector<const model::NodeState*> nodes,
+    const std::vector<model::AllocationPtr>& gone = {});
+
+/// The same for those who only tell whom a pod would preempt. Takes up to 0.3 s.
+[[nodiscard]] std::optional<Preemption> expected_preemption(
+    const model::PodDemand& demand, const policies::Policy& policy, int priority,
+    const BudgetList& budgets, std::vector<const model::NodeState*> nodes,
+    const std::vector<model::AllocationPtr>& gone = {});
 
 }  // namespace tangram::cluster

@@ -19,16 +19,7 @@ std::optional<Preempted> preempt(const Trace& trace, const TracePod& pod,
   }
   const auto fit = policies::make_policy("bestfit", {});  // what fits is the same for all policies
   const model::PodDemand demand = policies::demand_of(pod, model::Isolation::kNone);
-  model::SearchBudget searches;
-  model::SearchBudget tries(cluster::kVictimTries);
-  const auto found = cluster::cheapest_preemption({.demand = demand,
-                                                   .policy = **fit,
-                                                   .priority = pod.priority,
-                                                   .spared = {},
-                                                   .budgets = {},
-                                                   .searches = searches,
-                                                   .tries = tries},
-                                                  nodes);
+  const auto found = cluster::expected_preemption(demand, **fit, pod.priority, {}, nodes);
   if (!found) return std::nullopt;
   Preempted preempted{.node = index.at(found->node), .victims = {}};
   for (const auto& victim : found->victims.pods) {

@@ -120,7 +120,7 @@ class Simulation {
     if (*placed || outcome_.violation) return {};
     const bool first_of_its_kind = !waiting_.has_alike(unit, pods_.request(unit.first));
     waiting_.add(unit, pods_.request(unit.first));
-    if (!first_of_its_kind) return {};  // whoever waits longer could not be helped, either
+    if (!first_of_its_kind) return {};  // those before it found no room, either
     if (auto preempted = preempt_for(unit); !preempted) return preempted;
     return plan_moves();
   }

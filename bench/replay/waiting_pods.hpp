@@ -16,7 +16,7 @@ namespace tangram::bench {
 /// urgent ones come first, then those that have waited longest.
 ///
 /// Of pods with equal requests only the first is looked at: where it does not fit, the others do
-/// not. Answers come from the checker's own count, so nobody is tried in vain.
+/// not. Answers come from the checker's own count, so no pod is tried where it has no room.
 class WaitingPods {
  public:
   struct Unit {

@@ -10,7 +10,7 @@
 
 namespace tangram::bench {
 
-/// What pods are told apart by in reports. An urgent pod is kUrgent, whatever it requests.
+/// The classes of pods in reports. An urgent pod is kUrgent, whatever it requests.
 enum class PodClass { kSharing, kWholeCard, kMultiCard, kCpuOnly, kUrgent };
 inline constexpr std::size_t kPodClasses = 5;
 inline constexpr std::array<std::string_view, kPodClasses> kPodClassNames{

@@ -3,55 +3,33 @@
 #include "tests/e2e/node_fixture.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace tangram::e2e {
 namespace {
 
 constexpr int kPods = 8;
 constexpr int kAfterSeconds = 10;
-const std::string kReplicaSets = "/apis/apps/v1/namespaces/default/replicasets";
 
 class NodeBrokenCardTest : public NodeTest {
  protected:
-  NodeBrokenCardTest() {
-    extender_.kill();
-    evicting_.emplace(ExtenderProcess::Options{
-        .name = "extender-evicting",
-        .settings = {"broken_cards.after_s=" + std::to_string(kAfterSeconds),
-                     "broken_cards.per_minute=30"}});
-    evicting_->start_ready();
-    scheduler_->kill();
-    scheduler_ = start_scheduler({.extender_url = evicting_->url()});
-  }
+  NodeBrokenCardTest()
+      : evicting_(use_extender("extender-evicting",
+                               {"broken_cards.after_s=" + std::to_string(kAfterSeconds),
+                                "broken_cards.per_minute=30"})) {}
   ~NodeBrokenCardTest() override {
-    cluster_.remove(kReplicaSets);
-    remove_pods();
+    remove_replica_sets();
     mend();
   }
 
   /// Pods that share one card.
   void create_pods(const std::vector<std::string>& program = {"hold"}) {
-    NodePod pod = gpu_pod("", {{"gpu-fraction", "0.125"}}, program);
-    pod.labels["app"] = "work";
-    cluster_.create(kReplicaSets,
-                    R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"work"},)"
-                    R"("spec":{"replicas":)" +
-                        std::to_string(kPods) +
-                        R"(,"selector":{"matchLabels":{"app":"work"}},"template":)" +
-                        node_pod_template_json(pod) + "}}");
+    create_replica_set("work", kPods, gpu_pod("", {{"gpu-fraction", "0.125"}}, program));
     ASSERT_TRUE(eventually(90s, [&] { return running_but({}) == kPods; }));
   }
   std::ptrdiff_t running_but(const PodStates& others) {
     return std::ranges::count_if(states(), [&](const auto& entry) {
       return !others.contains(entry.first) && entry.second.all_running();
     });
-  }
-  /// The card of the pod's grant.
-  std::string card_of(const std::string& pod) {
-    const std::string text = cluster_.get(Cluster::pod_path(pod));
-    const std::size_t at = text.find("GPU-", text.find("tangram.dev/gpu-grant"));
-    return at == std::string::npos ? "" : text.substr(at, cards_.front().id.size());
   }
   CardSpec& spec_of(const std::string& card) {
     return *std::ranges::find(cards_, card, &CardSpec::id);
@@ -65,7 +43,7 @@ class NodeBrokenCardTest : public NodeTest {
     node_.write_cards(cards_);
   }
 
-  std::optional<ExtenderProcess> evicting_;
+  ExtenderProcess& evicting_;
 };
 
 TEST_F(NodeBrokenCardTest, AllPodsRunElsewhereAndNoneIsStartedThereAgain) {
@@ -92,7 +70,7 @@ TEST_F(NodeBrokenCardTest, AllPodsRunElsewhereAndNoneIsStartedThereAgain) {
       .add("pods", kPods)
       .add("after_s", kAfterSeconds)
       .add("all_run_elsewhere_s", seconds)
-      .add("evicted", evicting_->metric("tangram_broken_card_evictions_total", "evicted"));
+      .add("evicted", evicting_.metric("tangram_broken_card_evictions_total", "evicted"));
 }
 
 }  // namespace

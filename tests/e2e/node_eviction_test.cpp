@@ -3,21 +3,12 @@
 #include "tests/e2e/node_fixture.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace tangram::e2e {
 namespace {
 
 class NodeEvictionTest : public NodeTest {
  protected:
-  void create_replica_set(const std::string& name, int replicas, NodePod pod) {
-    pod.labels["app"] = name;
-    cluster_.create("/apis/apps/v1/namespaces/default/replicasets",
-                    R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":")" + name +
-                        R"("},"spec":{"replicas":)" + std::to_string(replicas) +
-                        R"(,"selector":{"matchLabels":{"app":")" + name + R"("}},"template":)" +
-                        node_pod_template_json(pod) + "}}");
-  }
   void bind(const std::string& pod) {
     cluster_.create("/api/v1/namespaces/default/pods/" + pod + "/binding",
                     R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":")" + pod +
@@ -25,23 +16,11 @@ class NodeEvictionTest : public NodeTest {
                         RealNode::kName + "\"}}");
   }
 
-  /// An extender that evicts, and a kube-scheduler that calls it, instead of the usual ones.
   void start_evicting() {
-    extender_.kill();
-    evicting_.emplace(
-        ExtenderProcess::Options{.name = "extender-evicting",
-                                 .settings = {"eviction.after_s=10", "eviction.per_minute=60"}});
-    evicting_->start_ready();
-    scheduler_->kill();
-    scheduler_ = start_scheduler({.extender_url = evicting_->url()});
+    use_extender("extender-evicting", {"eviction.after_s=10", "eviction.per_minute=60"});
   }
 
-  void TearDown() override {
-    cluster_.remove("/apis/apps/v1/namespaces/default/replicasets");
-    remove_pods();
-  }
-
-  std::optional<ExtenderProcess> evicting_;
+  void TearDown() override { remove_replica_sets(); }
 };
 
 TEST_F(NodeEvictionTest, AReplacementStartsForAPodThatNeverCan) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 
 namespace tangram::e2e {
@@ -11,6 +12,7 @@ namespace tangram::e2e {
 namespace {
 
 const std::string kPods = "/api/v1/namespaces/default/pods";
+const std::string kReplicaSets = "/apis/apps/v1/namespaces/default/replicasets";
 const std::string kNode = std::string("/api/v1/nodes/") + RealNode::kName;
 
 // Kubelet takes 1 to 2 s to end a pod, and half a minute to end a hundred on two cores.
@@ -91,6 +93,37 @@ void NodeTest::remove_pods() {
   }
 }
 
+void NodeTest::create_replica_set(const std::string& name, int replicas, NodePod pod) {
+  pod.labels["app"] = name;
+  cluster_.create(kReplicaSets,
+                  R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":")" + name +
+                      R"("},"spec":{"replicas":)" + std::to_string(replicas) +
+                      R"(,"selector":{"matchLabels":{"app":")" + name + R"("}},"template":)" +
+                      node_pod_template_json(pod) + "}}");
+}
+
+void NodeTest::remove_replica_sets() {
+  cluster_.remove(kReplicaSets);
+  remove_pods();
+}
+
+ExtenderProcess& NodeTest::use_extender(const std::string& name,
+                                        std::vector<std::string> settings) {
+  extender_.kill();
+  other_extender_.emplace(ExtenderProcess::Options{.name = name, .settings = std::move(settings)});
+  other_extender_->start_ready();
+  scheduler_->kill();
+  scheduler_ = start_scheduler({.extender_url = other_extender_->url()});
+  return *other_extender_;
+}
+
+std::string NodeTest::card_of(const std::string& pod) {
+  const std::string text = cluster_.get(Cluster::pod_path(pod));
+  const std::size_t grant = text.find("tangram.dev/gpu-grant");
+  const std::size_t at = grant == std::string::npos ? grant : text.find("GPU-", grant);
+  return at == std::string::npos ? "" : text.substr(at, cards_.front().id.size());
+}
+
 bool NodeTest::wait_all_settled(std::chrono::seconds limit) {
   return eventually(limit, [&] {
     return std::ranges::all_of(states(), [](const auto& entry) {
@@ -146,6 +179,20 @@ bool NodeTest::wait_node_offers_slots(std::chrono::seconds limit) {
              return published.find(card.id) != std::string::npos;
            });
   });
+}
+
+int NodeTest::times_published() const {
+  std::ifstream log(environment().state / "logs/tangram-node.log");
+  int times = 0;
+  for (std::string line; std::getline(log, line);) {
+    if (line.find("slots to kubelet") != std::string::npos) ++times;
+  }
+  return times;
+}
+
+bool NodeTest::wait_slots_published_after(int before, std::chrono::seconds limit) {
+  return eventually(limit, [&] { return times_published() > before; }) &&
+         wait_node_offers_slots(limit);
 }
 
 std::string NodeTest::agent_log() const {

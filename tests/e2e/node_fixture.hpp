@@ -35,6 +35,9 @@ class NodeTest : public ::testing::Test {
   void create(const std::vector<NodePod>& pods);  ///< many at a time
   /// Deletes all pods as users would, and waits until the last one has ended.
   void remove_pods();
+  /// Its pods have the label app=NAME.
+  void create_replica_set(const std::string& name, int replicas, NodePod pod);
+  void remove_replica_sets();
   [[nodiscard]] PodStates states() { return pod_states(*api_); }
   [[nodiscard]] std::string uid_of(const std::string& pod) { return states()[pod].uid; }
   /// Blocks until every container of every pod runs, or the pod has ended.
@@ -48,9 +51,19 @@ class NodeTest : public ::testing::Test {
   [[nodiscard]] int slots_offered();            ///< allocatable, in the Node's status
   [[nodiscard]] std::string cards_published();  ///< the Node's annotation; "" = none
   bool wait_node_offers_slots(std::chrono::seconds limit);
+  /// How often the agents of this log have published their slots to kubelet.
+  [[nodiscard]] int times_published() const;
+  /// After a program was killed the Node's status shows for a while what was before: waits until
+  /// the agent has published its slots once more than `before` times, and the Node offers them.
+  bool wait_slots_published_after(int before, std::chrono::seconds limit);
   [[nodiscard]] std::string agent_log() const;
   /// On the same port; returns when the API server answers.
   void restart_apiserver();
+
+  /// From now on kube-scheduler asks an extender with these settings instead of the usual one.
+  ExtenderProcess& use_extender(const std::string& name, std::vector<std::string> settings);
+  /// The card of the pod's grant; "" = it has none.
+  [[nodiscard]] std::string card_of(const std::string& pod);
 
   /// No card is over capacity, and every grant is correct.
   void expect_books_right();
@@ -70,6 +83,7 @@ class NodeTest : public ::testing::Test {
   NodeChecker checker_;
   Starts starts_{node_.records()};
   ExtenderProcess extender_{{}};
+  std::optional<ExtenderProcess> other_extender_;
   std::optional<Process> scheduler_;
 };
 

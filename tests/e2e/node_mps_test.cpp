@@ -107,10 +107,11 @@ TEST_F(NodeMpsTest, ClientsGoOnWhileAgentAndKubeletAreKilledAndReachTheNextDaemo
     EXPECT_EQ(states()["client"].containers["main"].restarts, 0) << killed;
   };
   for (const char* const program : {"tangram-node", "kubelet"}) {
+    const int published = times_published();
     node_.kill(program);
     EXPECT_TRUE(fs::exists("/proc/" + daemon)) << program;
     node_.start(program, program == std::string("kubelet") ? Arguments() : agent_arguments());
-    ASSERT_TRUE(wait_node_offers_slots(60s));
+    ASSERT_TRUE(wait_slots_published_after(published, 60s)) << agent_log();
     expect_served(program);
     EXPECT_EQ(daemon_pid(cards_[0]), daemon) << program;
   }

@@ -244,8 +244,10 @@ void Planner::commit(Option option) {
     gone_.push_back(move.pod);
     plan_.moves.push_back(std::move(move));
   }
-  plan_.arrivals.push_back(
-      {.wanted = option.wanted, .place = std::move(option.place), .after = plan_.moves.size()});
+  plan_.arrivals.push_back({.wanted = option.wanted,
+                            .place = std::move(option.place),
+                            .after = plan_.moves.size(),
+                            .gain_milli = option.gain});
   plan_.gained_milli += option.gain;
   plan_.moved_milli += option.cost;
   now_ = std::move(option.changed);

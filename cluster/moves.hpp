@@ -59,7 +59,8 @@ struct Move {
 struct Arrival {
   std::size_t wanted = 0;  ///< its index in the question
   model::Allocation place;
-  std::size_t after = 0;  ///< it fits once so many of the plan's first moves are done
+  std::size_t after = 0;        ///< it fits once so many of the plan's first moves are done
+  std::int64_t gain_milli = 0;  ///< by whichever of compute and memory decides
 };
 
 struct MovePlan {
@@ -68,8 +69,8 @@ struct MovePlan {
   std::vector<Move> moves;
   std::vector<Arrival> arrivals;     ///< they fit only because of the moves
   std::vector<Arrival> fit_already;  ///< wanted pods that need no move; their room is kept for them
-  std::int64_t gained_milli = 0;  ///< of the arrivals, by whichever of compute and memory decides
-  std::int64_t moved_milli = 0;   ///< compute of the pods that move
+  std::int64_t gained_milli = 0;     ///< of the arrivals
+  std::int64_t moved_milli = 0;      ///< compute of the pods that move
   /// The steps or searches did not suffice to look everywhere. What is planned is right.
   bool cut_short = false;
 };

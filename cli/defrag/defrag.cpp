@@ -3,8 +3,7 @@
 #include "cli/format.hpp"
 #include "cli/json_path.hpp"
 #include "cli/preemption.hpp"
-#include "cluster/resize.hpp"
-#include "model/annotations.hpp"
+#include "cluster/movable.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -16,7 +15,7 @@ namespace {
 
 using cluster::PlacelessPod;
 
-const PodRules* rules_of(const DefragCluster& cluster, const std::string& uid) {
+const cluster::PodRules* rules_of(const DefragCluster& cluster, const std::string& uid) {
   const auto found = cluster.pods.find(uid);
   return found == cluster.pods.end() ? nullptr : &found->second;
 }
@@ -35,7 +34,7 @@ std::string why_left_out(const DefragCluster& cluster, const GpuPod& pod) {
     return "it belongs to a pod group, whose members run together";
   }
   if (pod.pod.binds_late) return "kube-scheduler also looks at its volumes or claims";
-  const PodRules* rules = rules_of(cluster, pod.pod.uid);
+  const cluster::PodRules* rules = rules_of(cluster, pod.pod.uid);
   return rules == nullptr ? "its rules for nodes cannot be read" : rules->open_rule;
 }
 
@@ -54,23 +53,6 @@ std::vector<const GpuPod*> waiting_pods(const Cluster& cluster) {
   return waiting;
 }
 
-/// Nothing else has to end or to run with it. Members of a LeaderWorkerSet, whose controllers are
-/// StatefulSets, are restarted all together.
-bool stands_alone(const kube::Pod& pod) {
-  constexpr std::string_view kLeaderWorkerSet = "leaderworkerset.sigs.k8s.io/";
-  return !pod.binds_late && pod.group.kind == kube::GroupOfPod::Kind::kNone &&
-         std::ranges::none_of(pod.labels, [&](const auto& label) {
-           return label.first.starts_with(kLeaderWorkerSet);
-         });
-}
-
-/// The Eviction API takes an empty selector to cover all pods of the namespace. One that is missing
-/// covers none, and is treated the same here.
-kube::DisruptionBudget as_evictions_see_it(kube::DisruptionBudget budget) {
-  budget.selector.too_large = budget.selector.too_large || budget.selector.terms.empty();
-  return budget;
-}
-
 /// Pods with a place that could be given up, and what their controllers make in their stead.
 class Movers {
  public:
@@ -85,36 +67,18 @@ class Movers {
   [[nodiscard]] std::shared_ptr<const PlacelessPod> next_of(const std::string& uid) const {
     const auto found = by_uid_.find(uid);
     if (found == by_uid_.end()) return nullptr;
-    kube::Pod next = found->second->pod;
-    next.node.clear();
-    auto plan = cluster_.cluster->policies().plan(next);
-    if (!plan) return nullptr;
-    return std::make_shared<const PlacelessPod>(
-        PlacelessPod{std::make_shared<const kube::Pod>(std::move(next)), *std::move(plan)});
+    return cluster::next_pod_of(found->second->pod, cluster_.cluster->policies());
   }
 
  private:
   [[nodiscard]] bool can_move(const GpuPod& pod) const {
-    const PodRules* rules = rules_of(cluster_, pod.pod.uid);
-    return !pod.pod.node.empty() && pod.plan && may_move(pod.pod) && stands_alone(pod.pod) &&
-           is_as_its_template(pod) && rules != nullptr && rules->open_rule.empty() &&
-           can_be_evicted(pod);
-  }
-  /// A revised grant is not what the controller's template says, nor is a request that was changed
-  /// since; and a grant that counts by a start need not be what the pod was bound for.
-  [[nodiscard]] bool is_as_its_template(const GpuPod& pod) const {
-    const model::Allocation& has = pod.recorded.allocation;
+    const cluster::PodRules* rules = rules_of(cluster_, pod.pod.uid);
     const model::NodeState* node = snapshot_->find(pod.pod.node);
-    return has.revision == 0 && !has.by_start && node != nullptr &&
-           cluster::has_all_it_requests(has, pod.plan->demand.gpu, *node);
-  }
-  /// The Eviction API refuses pods of two budgets. Budgets select by labels, of which the ledger
-  /// knows none of pods that have too many.
-  [[nodiscard]] bool can_be_evicted(const GpuPod& pod) const {
-    const auto covering = std::ranges::count_if(cluster_.budgets, [&](const auto& budget) {
-      return budget->covers(pod.pod.ns, pod.pod.name, pod.pod.labels);
-    });
-    return covering < 2 && !pod.recorded.allocation.labels.empty();
+    if (!pod.plan || rules == nullptr || !rules->open_rule.empty() || node == nullptr) return false;
+    const model::Allocation& has = pod.recorded.allocation;
+    return cluster::may_move(pod.pod) &&
+           cluster::is_as_its_template(has, pod.plan->demand.gpu, *node) &&
+           cluster::can_be_evicted(has, cluster_.budgets);
   }
 
   const DefragCluster& cluster_;
@@ -141,12 +105,12 @@ Result<DefragCluster> read_defrag_cluster(kube::KubeApi& api, const ClusterSetti
   DefragCluster read;
   const ObjectVisitor visit{.node =
                                 [&](const ListedNode& node, const std::string& object) {
-                                  if (auto rules = read_node_rules(object))
+                                  if (auto rules = cluster::read_node_rules(object))
                                     read.nodes[node.own.name] = *std::move(rules);
                                 },
                             .pod =
                                 [&](const GpuPod* pod, const std::string& object) {
-                                  auto rules = read_pod_rules(object);
+                                  auto rules = cluster::read_pod_rules(object);
                                   if (!rules || rules->has_anti_affinity) {
                                     read.guarded.insert(text_at(object, {"spec", "nodeName"}));
                                   }
@@ -159,19 +123,8 @@ Result<DefragCluster> read_defrag_cluster(kube::KubeApi& api, const ClusterSetti
   read.cluster = *std::move(cluster);
   const auto budgets = list_budgets(api);
   if (!budgets) return budgets.error();
-  for (const cluster::BudgetPtr& budget : *budgets) {
-    read.budgets.push_back(
-        std::make_shared<const kube::DisruptionBudget>(as_evictions_see_it(*budget)));
-  }
+  read.budgets = cluster::as_evictions_see_them(*budgets);
   return read;
-}
-
-bool may_move(const kube::Pod& pod) {
-  const std::string& kind = pod.controller.kind;
-  if (kind.empty() || kind == "DaemonSet" || kind == "Node") return false;
-  const auto label = pod.labels.find(model::kMovableLabel);
-  if (label != pod.labels.end()) return label->second == "true";
-  return kind == "ReplicaSet" || kind == "StatefulSet";
 }
 
 Defrag plan_defrag(const DefragCluster& cluster, std::size_t most_moves) {
@@ -196,9 +149,9 @@ Defrag plan_defrag(const DefragCluster& cluster, std::size_t most_moves) {
        .takes =
            [&](const kube::Pod& pod, const model::NodeState& node) {
              const auto rules = cluster.nodes.find(node.name);
-             const PodRules* of_pod = rules_of(cluster, pod.uid);
+             const cluster::PodRules* of_pod = rules_of(cluster, pod.uid);
              return rules != cluster.nodes.end() && of_pod != nullptr &&
-                    takes(rules->second, *of_pod) && is_open(cluster, node);
+                    cluster::takes(rules->second, *of_pod) && is_open(cluster, node);
            },
        .limits = {.moves = most_moves}});
   for (const cluster::Move& move : plan.moves) {

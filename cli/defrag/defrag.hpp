@@ -1,11 +1,11 @@
 #pragma once
 
 #include "cli/cluster.hpp"
-#include "cli/defrag/node_rules.hpp"
 #include "cli/screen.hpp"
 #include "cluster/disruption_budgets.hpp"
 #include "cluster/findings.hpp"
 #include "cluster/moves.hpp"
+#include "cluster/node_rules.hpp"
 #include "kube/api.hpp"
 
 #include <cstddef>
@@ -24,8 +24,9 @@ namespace tangram::cli {
 struct DefragCluster {
   std::unique_ptr<Cluster> cluster;
   cluster::BudgetList budgets;
-  std::map<std::string, NodeRules, std::less<>> nodes;  ///< by name; a node without takes no pod
-  std::map<std::string, PodRules, std::less<>> pods;    ///< by UID; a pod without stays
+  std::map<std::string, cluster::NodeRules, std::less<>>
+      nodes;  ///< by name; a node without takes no pod
+  std::map<std::string, cluster::PodRules, std::less<>> pods;  ///< by UID; a pod without stays
   /// Nodes with a pod that must not run beside certain others: which, is not looked at.
   std::set<std::string, std::less<>> guarded;
 };
@@ -68,12 +69,6 @@ struct Defrag {
     return moves.empty() && waiting > fit_already + left_out.size();
   }
 };
-
-/// May the pod move? Pods of a ReplicaSet or StatefulSet may, unless the label
-/// `tangram.dev/movable` forbids it; pods of other controllers if it allows it, such as those of a
-/// Job, which lose their work. Never those without a controller, of a DaemonSet, and mirrors of
-/// static pods.
-[[nodiscard]] bool may_move(const kube::Pod& pod);
 
 [[nodiscard]] Defrag plan_defrag(const DefragCluster& cluster, std::size_t most_moves);
 

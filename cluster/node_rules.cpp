@@ -1,4 +1,4 @@
-#include "cli/defrag/node_rules.hpp"
+#include "cluster/node_rules.hpp"
 
 #include "base/json_members.hpp"
 #include "model/annotations.hpp"
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tangram::cli {
+namespace tangram::cluster {
 
 namespace {
 
@@ -220,4 +220,4 @@ bool takes(const NodeRules& node, const PodRules& pod) {
   return selected && tolerated && liked;
 }
 
-}  // namespace tangram::cli
+}  // namespace tangram::cluster

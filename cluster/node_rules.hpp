@@ -8,7 +8,7 @@
 #include <vector>
 
 /// Which nodes take which pods, by kube-scheduler's rules that the ledger does not know.
-namespace tangram::cli {
+namespace tangram::cluster {
 
 struct Taint {
   std::string key;
@@ -49,4 +49,4 @@ Result<PodRules> read_pod_rules(std::string pod);
 /// False in case of doubt: rules that are not known match nothing.
 [[nodiscard]] bool takes(const NodeRules& node, const PodRules& pod);
 
-}  // namespace tangram::cli
+}  // namespace tangram::cluster

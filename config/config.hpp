@@ -128,6 +128,15 @@ struct Config {
     int per_minute = 60;
   };
 
+  struct Defrag {
+    bool enabled = false;
+    int moves_per_hour = 10;
+    int from_hour = 0;
+    int until_hour = 24;
+    int min_gain_percent = 100;
+    std::chrono::seconds waited{60};
+  };
+
   struct Grants {
     std::string signing_key;
     std::string public_keys;
@@ -189,6 +198,7 @@ struct Config {
   Eviction eviction;
   BrokenCards broken_cards;
   CardPreemption card_preemption;
+  Defrag defrag;
   Grants grants;
   Fragmentation fragmentation;
   Bestfit bestfit;

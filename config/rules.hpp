@@ -19,8 +19,8 @@ namespace tangram::config {
 inline constexpr auto kParts = std::make_tuple(
     &Config::server, &Config::tls, &Config::webhook, &Config::metrics, &Config::scheduler,
     &Config::bind, &Config::kube, &Config::leader_election, &Config::eviction,
-    &Config::broken_cards, &Config::card_preemption, &Config::grants, &Config::fragmentation,
-    &Config::bestfit, &Config::admission, &Config::foreign, &Config::log);
+    &Config::broken_cards, &Config::card_preemption, &Config::defrag, &Config::grants,
+    &Config::fragmentation, &Config::bestfit, &Config::admission, &Config::foreign, &Config::log);
 
 template <auto Field>
 struct FieldOf;

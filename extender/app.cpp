@@ -113,6 +113,7 @@ std::vector<Task> App::tasks() {
       {"publish the packing", kUntilStopped, until_stopped(news_)},
       {"wake waiting pods", kUntilStopped, until_stopped(waker_)},
       {"make room on single cards", kUntilStopped, until_stopped(card_preemptor_)},
+      {"move pods for waiting ones", kUntilStopped, until_stopped(defragmenter_)},
       {"resize running pods", kUntilStopped, until_stopped(resizer_)},
       // First of those that take turns: the next one waits for the API server.
       {"reload grant keys", kTaskInterval, repeated(&App::reload_grant_keys)},
@@ -179,6 +180,7 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
            .groups = pod_groups_,
            .denials = denials_},
           {.hold = config.scheduler.hold_ttl, .long_hold = config.scheduler.long_hold_ttl}),
+      move_places_(ledger_, parts.clock),
       binder_(binder_parts(),
               {.api_timeout = config.bind.timeout, .assume_ttl = config.scheduler.assume_ttl}),
       admission_(admission_settings(config, check_), parts.clock,
@@ -216,6 +218,15 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
                        .per_minute = config.card_preemption.per_minute,
                        .api_timeout = config.bind.timeout},
                       card_preemptor_parts()),
+      relocation_(parts.api, config.bind.timeout),
+      defragmenter_({.enabled = config.defrag.enabled,
+                     .moves_per_hour = config.defrag.moves_per_hour,
+                     .from_hour = config.defrag.from_hour,
+                     .until_hour = config.defrag.until_hour,
+                     .min_gain_percent = config.defrag.min_gain_percent,
+                     .waited = config.defrag.waited,
+                     .api_timeout = config.bind.timeout},
+                    defragmenter_parts()),
       node_feed_(ledger_, counters_),
       pod_feed_(ledger_, pods_, policies_, counters_, check_),
       node_reflector_(parts.api, watch(config, "/api/v1/nodes"), node_feed_, parts.clock),
@@ -256,6 +267,7 @@ Verbs::Parts App::verb_parts() {
           .promises = promises_,
           .denials = denials_,
           .groups = group_reservations_,
+          .move_places = move_places_,
           .pods = pods_,
           .budgets = [this] { return budgets(); },
           .not_ready = [this] { return not_ready(); },
@@ -337,6 +349,22 @@ CardPreemptor::Parts App::card_preemptor_parts() {
           .report = reporter("Preempt")};
 }
 
+Defragmenter::Parts App::defragmenter_parts() {
+  return {.api = parts_.api,
+          .clock = parts_.clock,
+          .ledger = ledger_,
+          .pods = pods_,
+          .promises = promises_,
+          .policies = policies_,
+          .denials = denials_,
+          .places = move_places_,
+          .relocation = relocation_,
+          .budgets = [this] { return budgets(); },
+          .following = [this] { return following() && budget_reflector_.health().following; },
+          .may_write = writes_of_the_leader(),
+          .report = reporter("Move")};
+}
+
 ClusterMetrics::Parts App::metrics_parts() {
   return {.ledger = ledger_,
           .pods = pods_,
@@ -354,7 +382,7 @@ ClusterMetrics::Parts App::metrics_parts() {
 Collectables App::collectables() const {
   return {&verb_routes_.metrics(), &admission_metrics_, &resizer_,         &evictor_,   &waker_,
           &card_evictor_,          &card_preemptor_,    &cluster_metrics_, &listeners_, &news_,
-          &group_attempts_};
+          &group_attempts_,        &defragmenter_};
 }
 
 App::~App() { stop(); }

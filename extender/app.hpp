@@ -16,6 +16,7 @@
 #include "extender/broken_card_pods.hpp"
 #include "extender/card_preemptor.hpp"
 #include "extender/cluster_metrics.hpp"
+#include "extender/defragmenter.hpp"
 #include "extender/evictor.hpp"
 #include "extender/health_routes.hpp"
 #include "extender/leadership.hpp"
@@ -25,6 +26,7 @@
 #include "extender/scheduling/binder.hpp"
 #include "extender/scheduling/denials.hpp"
 #include "extender/scheduling/group_reservations.hpp"
+#include "extender/scheduling/move_places.hpp"
 #include "extender/scheduling/offers.hpp"
 #include "extender/scheduling/promises.hpp"
 #include "extender/scheduling/resizer.hpp"
@@ -117,6 +119,7 @@ class App {
   [[nodiscard]] Evictor::Parts card_evictor_parts();
   [[nodiscard]] Waker::Parts waker_parts();
   [[nodiscard]] CardPreemptor::Parts card_preemptor_parts();
+  [[nodiscard]] Defragmenter::Parts defragmenter_parts();
   [[nodiscard]] ClusterMetrics::Parts metrics_parts();
   [[nodiscard]] Collectables collectables() const;
   [[nodiscard]] std::vector<Task> tasks();
@@ -157,6 +160,7 @@ class App {
   GroupAttempts group_attempts_;
   cluster::PodGroups pod_groups_;
   GroupReservations group_reservations_;
+  MovePlaces move_places_;
   Binder binder_;
   AdmissionMetrics admission_metrics_;
   AdmissionService admission_;
@@ -172,6 +176,8 @@ class App {
   std::uint64_t reported_term_ = 0;
   Waker waker_;
   CardPreemptor card_preemptor_;
+  Evicting relocation_;
+  Defragmenter defragmenter_;
   cluster::NodeFeed node_feed_;
   cluster::PodFeed pod_feed_;
   kube::Reflector node_reflector_;

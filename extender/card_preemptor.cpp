@@ -124,7 +124,9 @@ bool CardPreemptor::is_due(const Denial& denial, const Case& its) const {
   const PodPtr pod = parts_.pods.find(denial.pod->uid);
   if (pod == nullptr || pod->never_preempts || pod->gated || pod->deleting) return false;
   if (cluster::is_in_pod_group(*pod)) return false;  // room for one member may not be enough
-  return !parts_.promises.made_by_preempt(denial.pod->uid);
+  // Nor while others make room for it: kube-scheduler, or a plan of moves.
+  return its.promised ? !parts_.promises.made_by_preempt(pod->uid)
+                      : !parts_.promises.made_to(pod->uid);
 }
 
 bool CardPreemptor::look_at(const Denial& denial, Case& its) {
@@ -235,6 +237,7 @@ PreemptionOutcome CardPreemptor::carry_out(const Denial& denial, const Preemptio
   std::vector<std::string> leaving = its.evicted;
   for (std::string& uid : victims.uids()) leaving.push_back(std::move(uid));
   parts_.promises.evicting(pod, node, std::move(leaving));
+  its.promised = true;
   // All victims leave at one time, and the next ones wait so much longer.
   next_eviction_ = parts_.clock.now() + victims.pods.size() * nanoseconds(std::chrono::minutes(1)) /
                                             settings_.per_minute;

@@ -115,6 +115,7 @@ class CardPreemptor final : public prometheus::Collectable {
   struct Case {
     std::string node;                        ///< where its victims leave; empty = nobody does
     std::vector<std::string> evicted;        ///< UIDs of these victims
+    bool promised = false;                   ///< its promises are this one's
     std::optional<TimePoint> room_coming{};  ///< since when pods end where it fits then
     std::map<std::string, TimePoint, std::less<>> refused;  ///< pods to spare, until when; by UID
     TimePoint next_try{};

@@ -114,6 +114,33 @@ constexpr Setting kCardPreemptionSettings[]{
          {1, "0 would be enabled: false"},
          {6000, "100 a second are most of what one client may send to the API server"})}};
 
+using Defrag = Config::Defrag;
+constexpr Setting kDefragSettings[]{
+    {"enabled",
+     "Whether the leader moves pods by itself: it evicts a few, through the Eviction API, whose "
+     "controllers make others, and reserves a place for each of these first. Only pods of a "
+     "ReplicaSet or StatefulSet move, or of another controller with the label "
+     "tangram.dev/movable: \"true\"; none with \"false\". No disruption budget is broken.",
+     yes_or_no<&Defrag::enabled>()},
+    {"moves_per_hour", "Pods that may be evicted for that in any hour.",
+     number<&Defrag::moves_per_hour>(
+         {1, "0 would be enabled: false"},
+         {1000, "the next pod moves when the one before has its place, which takes seconds"})},
+    {"from_hour",
+     "The hour of the day, in UTC, from which moves may begin. If it is greater than until_hour, "
+     "they may begin at night.",
+     number<&Defrag::from_hour>({0, "midnight"}, {23, "the last hour of the day"})},
+    {"until_hour", "The hour of the day, in UTC, from which no move begins any more.",
+     number<&Defrag::until_hour>({0, "midnight"}, {24, "the end of the day"})},
+    {"min_gain_percent", "What the waiting pod must get of cards, in percent of what moves for it.",
+     number<&Defrag::min_gain_percent>({0, "any gain will do"},
+                                       {100'000, "a whole node for a hundredth of a card"})},
+    {"waited_s",
+     "How long a pod must have waited for room before others move for it. Meanwhile pods of lower "
+     "priority are evicted for it, or others end.",
+     number<&Defrag::waited>({5, "kube-scheduler tries a pod again within seconds"},
+                             {86'400, "a day"})}};
+
 using Grants = Config::Grants;
 constexpr Setting kGrantsSettings[]{
     {"signing_key",
@@ -149,6 +176,10 @@ constexpr Section kAll[]{
      "Pods of a higher priority that lack room on one card while the node's sums are free. "
      "kube-scheduler finds no victims for these, since it counts sums only.",
      kCardPreemptionSettings},
+    {"defrag",
+     "Moves of running pods, so that a pod that waits for room gets it where no eviction for its "
+     "priority helps. kubectl tangram defrag shows what would move.",
+     kDefragSettings},
     {"grants",
      "Signatures of grants; see docs/signing.md. The files are read again while the program runs.",
      kGrantsSettings}};

@@ -71,6 +71,10 @@ std::string Verbs::filter(std::string text) {
   const Standing standing = stand(args->pod.uid);  // one: all nodes judged at one moment
   if (!standing.bound_for.empty()) return repeat_offer(*args, standing.bound_for);
   const NodeSet refused = parts_.offers.begin_filter(args->pod.uid);
+  if (const auto place = offer_reserved(*args, *plan, refused)) {
+    remember_outcome(*args, *place, *standing.cluster, false);
+    return encode(*args, *place);
+  }
   PodView cluster(*standing.cluster);
   fit_to_pod(cluster, args->pod, "", {parts_.pods, parts_.promises}, parts_.policies);
   model::SearchBudget budget(settings_.search_steps);
@@ -97,6 +101,21 @@ std::string Verbs::filter(std::string text) {
   }
   remember_outcome(*args, result, *standing.cluster, refused.empty());
   return encode(*args, result);
+}
+
+std::optional<FilterResult> Verbs::offer_reserved(const FilterArgs& args,
+                                                  const cluster::PodPlan& plan,
+                                                  const NodeSet& refused) const {
+  const auto place = parts_.move_places.place_for(args.pod, plan.demand);
+  if (!place || refused.contains(place->node)) return std::nullopt;
+  const auto asked = std::ranges::find(args.node_names, place->node);
+  const bool taken =
+      asked != args.node_names.end() &&
+      parts_.move_places.take(*place, std::max(hold_for(args.pod), kLeastTimeToBind));
+  if (!taken) return std::nullopt;
+  FilterResult only;
+  only.kept.push_back(static_cast<std::uint32_t>(asked - args.node_names.begin()));
+  return only;
 }
 
 /// A member gets one node, however many names are kept otherwise: its room is reserved on no other.

@@ -8,6 +8,7 @@
 #include "extender/scheduling/denials.hpp"
 #include "extender/scheduling/group_reservations.hpp"
 #include "extender/scheduling/make_way.hpp"
+#include "extender/scheduling/move_places.hpp"
 #include "extender/scheduling/offers.hpp"
 #include "extender/scheduling/promises.hpp"
 
@@ -39,7 +40,8 @@ namespace tangram::extender {
 /// evicted pods for. So a nominated pod never gets one. It also gives up the attempt to place a
 /// PodGroup, so no member gets one where only room is lacking.
 ///
-/// Of members of PodGroups GroupReservations says more.
+/// Of members of PodGroups GroupReservations says more, and of pods that are made in the place of
+/// evicted ones MovePlaces.
 ///
 /// A filter searches for no longer than Settings::search_steps: one pod of many containers must not
 /// keep kube-scheduler from all others. The best node that was tried is the answer. If none of them
@@ -57,6 +59,7 @@ class Verbs {
     Promises& promises;
     Denials& denials;
     GroupReservations& groups;
+    MovePlaces& move_places;
     cluster::PodTable& pods;  ///< also gets the outcome of each filter
     /// The disruption budgets; null while they are not known.
     Required<std::function<std::shared_ptr<const cluster::BudgetList>()>> budgets;
@@ -109,6 +112,10 @@ class Verbs {
                                            const Standing& standing, const PodView& cluster,
                                            const FilterResult& result,
                                            model::SearchBudget& budget) const;
+  /// The answer to a pod for which a place is reserved, and which may come to its node.
+  [[nodiscard]] std::optional<FilterResult> offer_reserved(const FilterArgs& args,
+                                                           const cluster::PodPlan& plan,
+                                                           const NodeSet& refused) const;
   void reserve(const kube::Pod& pod, const cluster::PodPlan& plan, const model::NodeState& node,
                const model::Ledger::Uids& displaced = {});
   /// The pod waits for something that passes by itself.

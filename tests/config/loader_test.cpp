@@ -121,9 +121,10 @@ const std::vector<Refusal> kSyntax{
                 "as key: value"},
     {.name = "NothingLikeAnySection",
      .text = "zzzzzzzz: {a: 1}\n",
-     .message = "t.yaml:1:1: there is no section \"zzzzzzzz\"; write server, tls, webhook, "
-                "metrics, scheduler, bind, kube, leader_election, eviction, broken_cards, "
-                "card_preemption, grants, fragmentation, bestfit, admission, foreign or log"},
+     .message =
+         "t.yaml:1:1: there is no section \"zzzzzzzz\"; write server, tls, webhook, "
+         "metrics, scheduler, bind, kube, leader_election, eviction, broken_cards, "
+         "card_preemption, defrag, grants, fragmentation, bestfit, admission, foreign or log"},
     {.name = "KeyOfAnotherSection",
      .text = "server:\n  workers: 4\n",
      .message = "t.yaml:2:3: section server has no key \"workers\"; did you mean bind.workers?"},

@@ -4,6 +4,7 @@
 #include "extender/admission/admission_metrics.hpp"
 #include "extender/card_preemptor.hpp"
 #include "extender/cluster_metrics.hpp"
+#include "extender/defragmenter.hpp"
 #include "extender/evictor.hpp"
 #include "extender/health_routes.hpp"
 #include "extender/listeners.hpp"
@@ -146,6 +147,21 @@ std::string extender_text() {
                                                     .following = [] { return false; },
                                                     .may_write = [](auto) { return false; },
                                                     .report = nullptr});
+  extender::MovePlaces places(ledger, clock);
+  extender::Evicting relocation(api, {});
+  const extender::Defragmenter defragmenter({}, {.api = api,
+                                                 .clock = clock,
+                                                 .ledger = ledger,
+                                                 .pods = pods,
+                                                 .promises = promises,
+                                                 .policies = policies,
+                                                 .denials = denials,
+                                                 .places = places,
+                                                 .relocation = relocation,
+                                                 .budgets = [] { return nullptr; },
+                                                 .following = [] { return false; },
+                                                 .may_write = [](auto) { return false; },
+                                                 .report = nullptr});
   const extender::GroupAttempts group_attempts(clock);
   const extender::PackingStream news({.ledger = ledger, .pods = pods, .clock = clock});
   std::vector<extender::Listeners::Status> listeners;
@@ -153,7 +169,8 @@ std::string extender_text() {
     listeners.push_back({with_tls, {}, http::tls::Identity::Health{}});
   }
   return extender::exposition({&verbs, &admission, &resizer, &evictor, &card_evictor,
-                               &card_preemptor, &waker, &cluster, &news, &group_attempts}) +
+                               &card_preemptor, &defragmenter, &waker, &cluster, &news,
+                               &group_attempts}) +
          prometheus::TextSerializer().Serialize(extender::Listeners::metrics_of(listeners));
 }
 

@@ -5,6 +5,7 @@
 #include "extender/scheduling/binder.hpp"
 #include "extender/scheduling/denials.hpp"
 #include "extender/scheduling/group_reservations.hpp"
+#include "extender/scheduling/move_places.hpp"
 #include "kube/local/api.hpp"
 #include "model/cards.hpp"
 #include "tests/testing/builders.hpp"
@@ -47,6 +48,7 @@ struct Rig {
        .groups = pod_groups,
        .denials = denials},
       {.hold = std::chrono::milliseconds(3'000), .long_hold = std::chrono::milliseconds(120'000)}};
+  MovePlaces move_places{ledger, clock};
   bool may_write = true;
   cluster::FeedCounters counters;
   cluster::NodeFeed nodes{ledger, counters};

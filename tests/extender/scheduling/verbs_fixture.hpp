@@ -28,6 +28,7 @@ class VerbsTest : public ::testing::Test {
                   .promises = rig_.promises,
                   .denials = rig_.denials,
                   .groups = rig_.group_reservations,
+                  .move_places = rig_.move_places,
                   .pods = rig_.table,
                   .budgets = [this] { return budgets_.all(); },
                   .not_ready = [this]() -> std::string_view {

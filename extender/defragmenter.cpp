@@ -1,0 +1,429 @@
+#include "extender/defragmenter.hpp"
+
+#include "base/metric_family.hpp"
+#include "base/sleeper.hpp"
+#include "cluster/movable.hpp"
+#include "cluster/pod_groups.hpp"
+#include "extender/scheduling/pod_view.hpp"
+#include "model/placement.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+namespace tangram::extender {
+
+namespace {
+
+using cluster::Move;
+using kube::EvictionOutcome;
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kLook{500};
+constexpr int kHoursOfDay = 24;
+constexpr std::int64_t kPercent = 100;
+
+cluster::PodName name_of(const model::Allocation& pod) {
+  return {.uid = pod.pod_uid, .ns = pod.pod_namespace, .name = pod.pod_name};
+}
+cluster::PodName name_of(const kube::Pod& pod) {
+  return {.uid = pod.uid, .ns = pod.ns, .name = pod.name};
+}
+/// For the log: the API server's errors name pods anyway.
+std::string text_of(const model::Allocation& pod) { return pod.pod_namespace + "/" + pod.pod_name; }
+
+std::string pods(std::size_t count) {
+  return count == 1 ? "1 pod" : std::to_string(count) + " pods";
+}
+
+std::int64_t compute_of(const model::Allocation& pod) {
+  std::int64_t milli = 0;
+  for (const auto& container : pod.containers) {
+    for (const auto& part : container.cards) milli += part.compute.count();
+  }
+  return milli;
+}
+
+std::vector<std::string> uids_of(const std::vector<Move>& moves) {
+  std::vector<std::string> uids;
+  for (const Move& move : moves) uids.push_back(move.pod->pod_uid);
+  return uids;
+}
+
+}  // namespace
+
+std::string_view to_string(MoveOutcome outcome) {
+  constexpr std::array<std::string_view, kMoveOutcomes> kNames{"moved", "refused", "failed",
+                                                               "stalled"};
+  return kNames.at(static_cast<std::size_t>(outcome));
+}
+
+std::string_view to_string(PlanOutcome outcome) {
+  constexpr std::array<std::string_view, kPlanOutcomes> kNames{"carried_out", "stopped", "none"};
+  return kNames.at(static_cast<std::size_t>(outcome));
+}
+
+Defragmenter::Defragmenter(DefragmenterSettings settings, Parts parts)
+    : settings_(settings),
+      parts_(std::move(parts)),
+      movable_({.api = parts_.api,
+                .clock = parts_.clock,
+                .policies = parts_.policies,
+                .pods = parts_.pods,
+                .api_timeout = settings.api_timeout}) {}
+
+void Defragmenter::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    look();
+    sleep_until_stopped(kLook, stop);
+  }
+}
+
+void Defragmenter::look() {
+  if (!settings_.enabled) return;
+  if (!parts_.may_write(settings_.api_timeout)) {
+    if (run_) stop("this replica does not lead any more", kAfterStop);
+    parts_.places.end_all();
+    waiting_.clear();
+    return;
+  }
+  const bool kept = parts_.places.keep();
+  if (!parts_.following()) {
+    if (run_) stop("the watch of the cluster is interrupted", kAfterStop);
+    return;
+  }
+  follow();
+  if (run_ && !kept) {
+    stop("a more important pod took a place that was reserved", kNextPlan);
+  } else if (run_) {
+    go_on();
+  } else if (parts_.clock.now() >= next_plan_ && is_time()) {
+    plan();
+  }
+}
+
+/// Since when pods wait: an answer that says "later" does not begin that anew.
+void Defragmenter::follow() {
+  for (const DenialPtr& denial : parts_.denials.all()) {
+    waiting_.try_emplace(denial->pod->uid, parts_.clock.now());
+  }
+  std::erase_if(waiting_, [&](const auto& one) { return parts_.pods.find(one.first) == nullptr; });
+}
+
+bool Defragmenter::is_time() const {
+  const auto since_midnight = parts_.clock.wall().time_since_epoch() % hours(kHoursOfDay);
+  const auto hour = std::chrono::duration_cast<hours>(since_midnight).count();
+  const bool from = hour >= settings_.from_hour;
+  const bool until = hour < settings_.until_hour;
+  return settings_.until_hour < settings_.from_hour ? from || until : from && until;
+}
+
+std::size_t Defragmenter::moves_allowed() {
+  const TimePoint time = parts_.clock.now();
+  std::erase_if(evictions_, [&](TimePoint at) { return time - at >= hours(1); });
+  const auto most = static_cast<std::size_t>(settings_.moves_per_hour);
+  return most - std::min(most, evictions_.size());
+}
+
+std::vector<DenialPtr> Defragmenter::due() const {
+  std::vector<DenialPtr> denials = parts_.denials.all();
+  std::erase_if(denials, [&](const DenialPtr& denial) { return !may_wait_for_moves(*denial); });
+  std::ranges::sort(denials, {}, [&](const DenialPtr& denial) {
+    const std::string& uid = denial->pod->uid;
+    return std::tuple(-std::int64_t{denial->pod->priority}, waiting_.find(uid)->second, uid);
+  });
+  if (denials.size() > kMostWanted) denials.resize(kMostWanted);
+  return denials;
+}
+
+bool Defragmenter::may_wait_for_moves(const Denial& denial) const {
+  const auto since = waiting_.find(denial.pod->uid);
+  const cluster::PodPtr pod = parts_.pods.find(denial.pod->uid);
+  if (since == waiting_.end() || pod == nullptr) return false;
+  const bool will_be_asked_again = denial.for_now || !denial.in_doubt.empty();
+  const bool gets_room = !pod->nominated_node.empty() || parts_.promises.made_to(pod->uid);
+  return parts_.clock.now() - since->second >= settings_.waited && !will_be_asked_again &&
+         !gets_room && !pod->gated && !pod->deleting && !pod->binds_late &&
+         !cluster::is_in_pod_group(*pod);
+}
+
+std::optional<Defragmenter::Moment> Defragmenter::moment(std::size_t moves) {
+  const auto budgets = moves == 0 ? nullptr : parts_.budgets();
+  if (budgets == nullptr) return std::nullopt;
+  Moment now{
+      .cluster = {}, .in_doubt = {}, .budgets = {}, .closed = {}, .wanted = {}, .denials = {}};
+  for (const DenialPtr& denial : due()) {
+    auto plan = parts_.policies.plan(*denial->pod);
+    if (!plan || !plan->demand.gpu.asks_gpu()) continue;
+    now.wanted.push_back({.next = {.pod = denial->pod, .plan = *std::move(plan)}});
+    now.denials.emplace(denial->pod->uid, denial);
+  }
+  if (now.wanted.empty()) return std::nullopt;
+  if (const auto read = movable_.read_nodes(); !read) {
+    spdlog::warn("no moves are planned for now: {}", read.error().message);
+    return std::nullopt;
+  }
+  now.budgets = cluster::as_evictions_see_them(*budgets);
+  now.cluster = parts_.ledger.apply([&](model::Ledger& ledger) {
+    ledger.expire_reservations();
+    now.in_doubt = ledger.in_doubt();
+    return ledger.snapshot();
+  });
+  parts_.promises.review(*now.cluster, parts_.pods);
+  for (const Nomination& one : parts_.promises.nominated()) now.closed.insert(one.node);
+  for (const cluster::PodPtr& pod : parts_.pods.nominated()) now.closed.insert(pod->nominated_node);
+  for (const auto& [node, until] : closed_) now.closed.insert(node);
+  return now;
+}
+
+void Defragmenter::plan() {
+  const TimePoint time = parts_.clock.now();
+  const auto is_over = [&](const auto& one) { return one.second <= time; };
+  std::erase_if(spared_, is_over);
+  std::erase_if(closed_, is_over);
+  next_plan_ = time + kNextPlan;
+  const std::size_t moves = std::min(kMostMoves, moves_allowed());
+  const auto now = moment(moves);
+  if (!now) return;
+  if (auto run = worth_it(*now, plan_from(*now, moves))) return start(*std::move(run));
+  count(PlanOutcome::kNone);
+  next_plan_ = time + kAfterNone;
+}
+
+cluster::MovePlan Defragmenter::plan_from(const Moment& now, std::size_t moves) {
+  return cluster::plan_moves(
+      {.cluster = *now.cluster,
+       .wanted = now.wanted,
+       .budgets = now.budgets,
+       .movable =
+           [&](const model::Allocation& pod) {
+             return MovablePods::may_be_movable(pod) && !now.in_doubt.contains(pod.pod_uid) &&
+                    !spared_.contains(pod.pod_uid);
+           },
+       .next_pod =
+           [&](const model::Allocation& pod) {
+             return movable_.next_of(pod, *now.cluster, now.budgets);
+           },
+       .takes = [&](const kube::Pod& pod,
+                    const model::NodeState& node) { return takes(now, pod, node); },
+       .limits = {.moves = moves}});
+}
+
+/// Of a waiting pod kube-scheduler has said which nodes it may have.
+bool Defragmenter::takes(const Moment& now, const kube::Pod& pod,
+                         const model::NodeState& node) const {
+  const bool is_open = node.inventory->slots > 0 && node.inventory->draining.empty() &&
+                       !now.closed.contains(node.name) && movable_.is_open(node.name);
+  if (!is_open) return false;
+  const auto denial = now.denials.find(pod.uid);
+  if (denial == now.denials.end()) return movable_.takes(pod.uid, node.name);
+  const std::vector<bool>& asked = denial->second->nodes;
+  const auto index = now.cluster->index_of(node.name);
+  return index && *index < asked.size() && asked[*index];
+}
+
+std::optional<Defragmenter::Run> Defragmenter::worth_it(const Moment& now, cluster::MovePlan plan) {
+  if (plan.arrivals.empty()) return std::nullopt;
+  cluster::Arrival& arrival = plan.arrivals.front();
+  plan.moves.resize(arrival.after);
+  Run run{
+      .wanted = now.wanted[arrival.wanted], .node = arrival.place.node, .moves = {}, .places = {}};
+  std::int64_t moved = 0;
+  for (Move& move : plan.moves) {
+    const auto next = movable_.next_of(*move.pod, *now.cluster, now.budgets);
+    if (next == nullptr || move.pod->node != run.node) return std::nullopt;
+    moved += compute_of(*move.pod);
+    run.places.push_back({.mover = move.pod->pod_uid,
+                          .room = move.next,
+                          .ns = next->pod->ns,
+                          .controller = next->pod->controller,
+                          .demand = next->plan.demand});
+    run.moves.push_back(std::move(move));
+  }
+  const bool worth = arrival.gain_milli * kPercent >= moved * settings_.min_gain_percent;
+  return worth ? std::optional(std::move(run)) : std::nullopt;
+}
+
+bool Defragmenter::rehearse(const Run& run) {
+  const kube::Pod& waiting = *run.wanted.next.pod;
+  if (const std::string why = movable_.obstacle(waiting, run.node); !why.empty()) {
+    spdlog::info("no pod moves for pod {}: {}", waiting.full_name(), why);
+    closed_[run.node] = parts_.clock.now() + kSpared;
+    return false;
+  }
+  return std::ranges::all_of(run.moves, [&](const Move& move) {
+    std::string why = movable_.obstacle(*move.pod, move.next.node);
+    if (why.empty()) {
+      const kube::EvictionAnswer answer = parts_.relocation.rehearse(move);
+      if (answer.outcome == EvictionOutcome::kEvicted) return true;
+      why = answer.message;
+    }
+    spdlog::info("pod {} does not move: {}", text_of(*move.pod), why);
+    count(MoveOutcome::kRefused);
+    spare(move);
+    return false;
+  });
+}
+
+void Defragmenter::spare(const Move& move) {
+  const TimePoint until = parts_.clock.now() + kSpared;
+  spared_[move.pod->pod_uid] = until;
+  closed_[move.next.node] = until;
+}
+
+void Defragmenter::start(Run run) {
+  if (!rehearse(run) || !parts_.places.reserve(run.places)) return;
+  const kube::Pod& pod = *run.wanted.next.pod;
+  run_ = std::move(run);
+  if (!holds(*run_) || !nominate(pod, run_->node)) return stop("it changed meanwhile", kNextPlan);
+  parts_.promises.evicting(pod, run_->node, uids_of(run_->moves));
+  parts_.report(name_of(pod), "MakingRoom",
+                "moving " + pods(run_->moves.size()) + " from node " + run_->node +
+                    ", where this pod gets room on a card then");
+  begin_next(*run_);
+}
+
+bool Defragmenter::nominate(const kube::Pod& pod, const std::string& node) const {
+  if (!parts_.may_write(settings_.api_timeout)) return false;
+  const auto done =
+      kube::nominate_pod(parts_.api, {.ns = pod.ns, .name = pod.name, .uid = pod.uid, .node = node},
+                         settings_.api_timeout);
+  if (!done) spdlog::warn("pod {} not nominated: {}", pod.full_name(), done.error().message);
+  return done.has_value();
+}
+
+void Defragmenter::go_on() {
+  Run& run = *run_;
+  if (parts_.pods.find(run.wanted.next.pod->uid) == nullptr) {
+    const bool has_node = parts_.ledger.apply([&](const model::Ledger& ledger) {
+      return ledger.find(run.wanted.next.pod->uid) != nullptr;
+    });
+    if (!has_node || run.leaving || run.done < run.moves.size()) {
+      return stop("the waiting pod does not need it any more", kNextPlan);
+    }
+    count(PlanOutcome::kCarriedOut);
+    spdlog::info("pod {} has room on node {} after {} moved", run.wanted.next.pod->full_name(),
+                 run.node, pods(run.evicted));
+    run_.reset();
+    next_plan_ = parts_.clock.now() + kNextPlan;
+    return;
+  }
+  if (run.leaving) return watch(run);
+  if (run.done < run.moves.size()) return begin_next(run);
+  if (!run.all_done) run.all_done = parts_.clock.now();
+  if (parts_.clock.now() - *run.all_done >= kUntilArrival) {
+    stop("the waiting pod does not take the room that was made for it", kAfterStop);
+  }
+}
+
+/// Do the pods that are still to move stand as they did, and does the waiting pod fit once they are
+/// gone? That their next pods have places is reserved.
+bool Defragmenter::holds(const Run& run) const {
+  const cluster::ClusterPtr cluster = parts_.ledger.snapshot();
+  const model::NodeState* node = cluster->find(run.node);
+  if (node == nullptr || !node->present) return false;
+  for (std::size_t i = run.done; i < run.moves.size(); ++i) {
+    const model::Allocation& planned = *run.moves[i].pod;
+    const auto standing = std::ranges::find_if(
+        node->allocations, [&](const auto& each) { return each->pod_uid == planned.pod_uid; });
+    // One that ended by itself has left its room, too.
+    if (standing != node->allocations.end() && **standing != planned) return false;
+  }
+  const cluster::PodPlan& plan = run.wanted.next.plan;
+  return plan.policy->choose(plan.demand, without_leaving(*node, uids_of(run.moves))).has_value();
+}
+
+void Defragmenter::begin_next(Run& run) {
+  const Move& move = run.moves[run.done];
+  if (!is_time() || moves_allowed() == 0) return stop("no more moves are allowed now", kNextPlan);
+  if (!holds(run)) return stop("the cluster is not as it was planned any more", kNextPlan);
+  if (!parts_.may_write(settings_.api_timeout)) return;  // the next look ends it
+  // Before the eviction: the next pod may be made before its answer is here.
+  if (!parts_.places.evicted(move.pod->pod_uid)) return stop("a place was lost", kNextPlan);
+  const kube::EvictionAnswer answer = parts_.relocation.begin(move);
+  const bool leaves =
+      answer.outcome == EvictionOutcome::kEvicted || answer.outcome == EvictionOutcome::kGone;
+  if (!leaves) {
+    const bool refused = answer.outcome == EvictionOutcome::kRefused;
+    count(refused ? MoveOutcome::kRefused : MoveOutcome::kFailed);
+    spare(move);
+    // Without an answer it may be gone all the same: then its place is kept until that is known.
+    if (refused) parts_.places.end(move.pod->pod_uid);
+    return stop("pod " + text_of(*move.pod) + " was not evicted: " + answer.message, kAfterStop);
+  }
+  ++run.evicted;
+  evictions_.push_back(parts_.clock.now());
+  run.leaving = Leaving{.since = parts_.clock.now()};
+  spdlog::info("pod {} moves from node {} to {}, so that pod {} fits", text_of(*move.pod), run.node,
+               move.next.node, run.wanted.next.pod->full_name());
+  // The waiting pod may be another tenant's: its UID says enough to who may see it.
+  parts_.report(name_of(*move.pod), "Moved",
+                "evicted to make room for pod " + run.wanted.next.pod->uid +
+                    "; room for the next pod of its controller is reserved on node " +
+                    move.next.node);
+}
+
+void Defragmenter::watch(Run& run) {
+  const Move& move = run.moves[run.done];
+  const TimePoint time = parts_.clock.now();
+  const bool stands = parts_.ledger.apply(
+      [&](const model::Ledger& ledger) { return ledger.find(move.pod->pod_uid) != nullptr; });
+  if (!stands && !run.leaving->gone) run.leaving->gone = time;
+  if (run.leaving->gone) {
+    const auto pending = parts_.pods.pending();
+    const bool waits = std::ranges::any_of(pending, [&](const cluster::PodPtr& pod) {
+      return pod->ns == move.pod->pod_namespace &&
+             pod->controller == run.places[run.done].controller;
+    });
+    const bool elsewhere = !waits && time - *run.leaving->gone >= kElsewhere;
+    if (parts_.places.is_bound(move.pod->pod_uid) || elsewhere) return moved(run);
+  }
+  if (time - run.leaving->since < MovePlaces::kUntilTaken) return;
+  count(MoveOutcome::kStalled);
+  stop("the next pod of pod " + text_of(*move.pod) + " has no node in time", kAfterStop);
+}
+
+void Defragmenter::moved(Run& run) {
+  count(MoveOutcome::kMoved);
+  parts_.places.end(run.moves[run.done].pod->pod_uid);
+  run.leaving.reset();
+  ++run.done;
+}
+
+void Defragmenter::stop(const std::string& why, seconds pause) {
+  const Run run = *std::exchange(run_, std::nullopt);
+  const kube::Pod& pod = *run.wanted.next.pod;
+  spdlog::info("no more pods move for pod {}, after {}: {}", pod.full_name(), pods(run.evicted),
+               why);
+  count(PlanOutcome::kStopped);
+  next_plan_ = parts_.clock.now() + pause;
+  parts_.places.end_unused();
+  parts_.promises.forget(pod.uid);
+  if (parts_.pods.find(pod.uid) != nullptr) (void)nominate(pod, "");
+}
+
+std::vector<prometheus::MetricFamily> Defragmenter::Collect() const {
+  MetricFamilies all;
+  auto moves = MetricFamily::counter(
+      "tangram_moves_total", "Pods that were to move so that a waiting pod fits, by result.");
+  for (std::size_t i = 0; i < kMoveOutcomes; ++i) {
+    moves.add({{"result", std::string(to_string(static_cast<MoveOutcome>(i)))}},
+              moves_.at(i).load());
+  }
+  moves.into(all);
+  auto plans = MetricFamily::counter("tangram_move_plans_total",
+                                     "Plans of moves for a waiting pod, by result.");
+  for (std::size_t i = 0; i < kPlanOutcomes; ++i) {
+    plans.add({{"result", std::string(to_string(static_cast<PlanOutcome>(i)))}},
+              plans_.at(i).load());
+  }
+  plans.into(all);
+  return all;
+}
+
+}  // namespace tangram::extender

@@ -1,0 +1,199 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/required.hpp"
+#include "cluster/disruption_budgets.hpp"
+#include "cluster/moves.hpp"
+#include "cluster/pod_table.hpp"
+#include "cluster/policy_source.hpp"
+#include "cluster/shared_ledger.hpp"
+#include "extender/movable_pods.hpp"
+#include "extender/relocation.hpp"
+#include "extender/scheduling/denials.hpp"
+#include "extender/scheduling/move_places.hpp"
+#include "extender/scheduling/promises.hpp"
+#include "kube/api.hpp"
+
+#include <prometheus/collectable.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tangram::extender {
+
+struct DefragmenterSettings {
+  bool enabled = false;
+  int moves_per_hour = 10;
+  /// Hours of the day in UTC in which moves begin: from <= hour < until, over midnight if until is
+  /// less than from.
+  int from_hour = 0;
+  int until_hour = 24;
+  /// What the waiting pod gets of a card, beside what moves for it.
+  int min_gain_percent = 100;
+  std::chrono::seconds waited{60};  ///< by a pod before others move for it
+  std::chrono::milliseconds api_timeout{4'000};
+};
+
+/// What came of one move.
+enum class MoveOutcome {
+  kMoved,    ///< the pod is gone, and the next one of its controller has a node
+  kRefused,  ///< the API server would not let it go, or it may not move any more: it stays
+  kFailed,   ///< a write failed: it stays, as far as is known
+  kStalled   ///< it is gone, and its controller's next pod has no node in time
+};
+inline constexpr std::size_t kMoveOutcomes = 4;
+[[nodiscard]] std::string_view to_string(MoveOutcome outcome);
+
+/// What came of one plan.
+enum class PlanOutcome {
+  kCarriedOut,  ///< the waiting pod has its node
+  kStopped,     ///< the cluster is not as it was planned any more
+  kNone         ///< there was no plan that is worth it
+};
+inline constexpr std::size_t kPlanOutcomes = 3;
+[[nodiscard]] std::string_view to_string(PlanOutcome outcome);
+
+/// Moves pods so that a waiting one fits, where no eviction for its priority helps.
+///
+/// kube-scheduler says of a pod that it fits nowhere. After DefragmenterSettings::waited,
+/// cluster::plan_moves() says which few pods have to leave a node for it, and where each of them
+/// goes; only what it needs for this one pod is carried out:
+///
+///  1. Pods, nodes and what stands on them are read at the API server, and each eviction is tried
+///     as a dry run. If anything speaks against a move, no pod is evicted.
+///  2. The places of all next pods are reserved (MovePlaces), and the room that they leave is
+///     promised to the waiting pod, which is nominated to the node.
+///  3. The pods are evicted one after the other: the next one when the one before is gone and its
+///     controller's next pod has a node. Before each, it is proved again that the plan holds.
+///
+/// If anything is not as planned any more, no further pod is evicted: the next plan begins with the
+/// cluster as it is. Nobody moves while a watch is interrupted or budgets are not known.
+///
+/// Threads: run() on its own; look() one at a time; Collect() from any.
+class Defragmenter final : public prometheus::Collectable {
+ public:
+  /// Of one plan. More than a handful take longer than a waiting pod has use for.
+  static constexpr std::size_t kMostMoves = 10;
+  /// Pods that are planned for at once, in kube-scheduler's order.
+  static constexpr std::size_t kMostWanted = 64;
+  /// Between plans: after one that was carried out, after none was found, after one was stopped.
+  static constexpr std::chrono::seconds kNextPlan{10};
+  static constexpr std::chrono::seconds kAfterNone{60};
+  static constexpr std::chrono::seconds kAfterStop{300};
+  /// For a pod or node that spoke against a move.
+  static constexpr std::chrono::seconds kSpared{600};
+  /// A pod is gone, and no pod of its controller waits: so long until it counts as moved, though
+  /// its place was not taken. Its controller makes the next one within seconds.
+  static constexpr std::chrono::seconds kElsewhere{10};
+  /// From the last move until the waiting pod has its node.
+  static constexpr std::chrono::seconds kUntilArrival{120};
+
+  struct Parts {
+    kube::KubeApi& api;  ///< all outlive it
+    const Clock& clock;
+    cluster::SharedLedger& ledger;
+    const cluster::PodTable& pods;
+    Promises& promises;
+    const cluster::PolicySource& policies;
+    const Denials& denials;
+    MovePlaces& places;
+    Relocation& relocation;
+    /// Null = not known.
+    Required<std::function<std::shared_ptr<const cluster::BudgetList>()>> budgets;
+    /// Do ledger and budgets follow the API server?
+    Required<std::function<bool()>> following;
+    /// May a write that takes so long be sent now? Only the leader writes.
+    Required<std::function<bool(std::chrono::milliseconds)>> may_write;
+    /// Reports to people about a pod; must not block.
+    std::function<void(const cluster::PodName&, std::string_view reason,
+                       const std::string& sentence)>
+        report;
+  };
+  Defragmenter(DefragmenterSettings settings, Parts parts);
+
+  /// Plans, or goes on with a plan, by one eviction at most. Blocks for as long as that takes.
+  void look();
+  /// Looks again and again.
+  void run(const std::stop_token& stop);
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  /// A move that has begun.
+  struct Leaving {
+    TimePoint since;
+    std::optional<TimePoint> gone{};  ///< since when
+  };
+  struct Run {
+    cluster::WantedPod wanted;
+    std::string node;  ///< of the wanted pod
+    std::vector<cluster::Move> moves;
+    std::vector<MovePlace> places;  ///< of the moves
+    std::size_t done = 0;
+    std::size_t evicted = 0;
+    std::optional<Leaving> leaving{};
+    std::optional<TimePoint> all_done{};  ///< since when
+  };
+  /// What a plan is made of.
+  struct Moment {
+    cluster::ClusterPtr cluster;
+    model::Ledger::Uids in_doubt;
+    cluster::BudgetList budgets;
+    std::set<std::string, std::less<>> closed;  ///< nodes
+    std::vector<cluster::WantedPod> wanted;
+    std::map<std::string_view, DenialPtr> denials;  ///< of these, by UID
+  };
+
+  void follow();
+  [[nodiscard]] bool is_time() const;
+  [[nodiscard]] std::size_t moves_allowed();
+  [[nodiscard]] std::vector<DenialPtr> due() const;
+  [[nodiscard]] bool may_wait_for_moves(const Denial& denial) const;
+
+  void plan();
+  [[nodiscard]] std::optional<Moment> moment(std::size_t moves);
+  [[nodiscard]] cluster::MovePlan plan_from(const Moment& now, std::size_t moves);
+  [[nodiscard]] bool takes(const Moment& now, const kube::Pod& pod,
+                           const model::NodeState& node) const;
+  [[nodiscard]] std::optional<Run> worth_it(const Moment& now, cluster::MovePlan plan);
+  void start(Run run);
+  /// Nothing speaks against any of the moves.
+  [[nodiscard]] bool rehearse(const Run& run);
+  [[nodiscard]] bool nominate(const kube::Pod& pod, const std::string& node) const;
+
+  void go_on();
+  [[nodiscard]] bool holds(const Run& run) const;
+  void watch(Run& run);
+  void begin_next(Run& run);
+  void moved(Run& run);
+  void stop(const std::string& why, std::chrono::seconds pause);
+  void spare(const cluster::Move& move);
+  void count(MoveOutcome outcome) { ++moves_.at(static_cast<std::size_t>(outcome)); }
+  void count(PlanOutcome outcome) { ++plans_.at(static_cast<std::size_t>(outcome)); }
+
+  const DefragmenterSettings settings_;
+  const Parts parts_;
+  MovablePods movable_;
+  std::map<std::string, TimePoint, std::less<>> waiting_;  ///< by pod UID: since when
+  std::map<std::string, TimePoint, std::less<>> spared_;   ///< pods by UID, until when
+  std::map<std::string, TimePoint, std::less<>> closed_;   ///< nodes, until when
+  std::deque<TimePoint> evictions_;                        ///< of the last hour
+  std::optional<Run> run_;
+  TimePoint next_plan_{};
+  std::array<std::atomic<std::uint64_t>, kMoveOutcomes> moves_{};
+  std::array<std::atomic<std::uint64_t>, kPlanOutcomes> plans_{};
+};
+
+}  // namespace tangram::extender

@@ -1,0 +1,187 @@
+#include "extender/movable_pods.hpp"
+
+#include "cluster/movable.hpp"
+#include "extender/scheduling/forget_oldest.hpp"
+#include "kube/client.hpp"
+#include "kube/list_pages.hpp"
+#include "model/annotations.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tangram::extender {
+
+namespace {
+
+constexpr int kOk = 200;
+constexpr int kPageSize = 500;
+
+/// Calls `item` with each object of a list.
+Result<void> list(kube::KubeApi& api, const kube::Request& request,
+                  const kube::ListPages::Item& item) {
+  kube::ListPages pages(api, request, kPageSize);
+  while (!pages.ended()) {
+    const auto response = pages.next(item);
+    if (!response) return response.error();
+    if (response->status != kOk) {
+      return fail(Errc::kUnavailable, request.path + ": " + kube::status_message(*response));
+    }
+  }
+  return {};
+}
+
+cluster::PodName name_of(const model::Allocation& pod) {
+  return {.uid = pod.pod_uid, .ns = pod.pod_namespace, .name = pod.pod_name};
+}
+
+std::string refusal_of(const std::string& node) {
+  return "node " + node + " does not take it any more";
+}
+
+}  // namespace
+
+Result<void> MovablePods::read_nodes() {
+  reads_ = 0;
+  std::erase_if(known_,
+                [&](const auto& one) { return parts_.clock.now() - one.second.at >= kRemembered; });
+  nodes_.clear();
+  return list(parts_.api,
+              {.path = "/api/v1/nodes", .query = {}, .body = {}, .timeout = parts_.api_timeout},
+              [&](std::string_view object) {
+                auto name = kube::decode_node(std::string(object));
+                auto rules = cluster::read_node_rules(std::string(object));
+                if (name && rules) nodes_.insert_or_assign(name->name, *std::move(rules));
+              });
+}
+
+bool MovablePods::may_be_movable(const model::Allocation& pod) {
+  const auto label = pod.labels.find(model::kMovableLabel);
+  const bool forbidden = label != pod.labels.end() && label->second != "true";
+  return !forbidden && !pod.labels.empty() && pod.revision == 0 && !pod.by_start;
+}
+
+std::shared_ptr<const cluster::PlacelessPod> MovablePods::next_of(
+    const model::Allocation& pod, const model::ClusterSnapshot& cluster,
+    const cluster::BudgetList& budgets) {
+  const model::NodeState* node = cluster.find(pod.node);
+  const Known* known = node == nullptr ? nullptr : find(pod);
+  if (known == nullptr || !known->movable || waits(*known)) return nullptr;
+  auto next = cluster::next_pod_of(known->pod, parts_.policies);
+  const bool as_before =
+      next != nullptr && cluster::is_as_its_template(pod, next->plan.demand.gpu, *node);
+  return as_before && cluster::can_be_evicted(pod, budgets) ? next : nullptr;
+}
+
+const MovablePods::Known* MovablePods::find(const model::Allocation& pod) {
+  if (const auto found = known_.find(pod.pod_uid); found != known_.end()) return &found->second;
+  if (reads_ == kMostReads) return nullptr;
+  ++reads_;
+  auto known = read(name_of(pod));
+  if (!known) {
+    spdlog::debug("pod {}/{} is not moved: {}", pod.pod_namespace, pod.pod_name,
+                  known.error().message);
+    return nullptr;
+  }
+  const Known* kept = &known_.insert_or_assign(pod.pod_uid, *std::move(known)).first->second;
+  forget_oldest(known_, kMostKnown, [](const auto& one) { return one.second.at; });
+  return kept;
+}
+
+Result<kube::Response> MovablePods::get(const std::string& path) const {
+  auto response =
+      parts_.api.call({.path = path, .query = {}, .body = {}, .timeout = parts_.api_timeout});
+  if (!response) return response.error();
+  if (response->status != kOk) {
+    return fail(Errc::kUnavailable, path + ": " + kube::status_message(*response));
+  }
+  return response;
+}
+
+Result<MovablePods::Known> MovablePods::read(const cluster::PodName& pod) const {
+  auto response = get(kube::pod_path(pod.ns, pod.name));
+  if (!response) return response.error();
+  auto rules = cluster::read_pod_rules(response->body);
+  if (!rules) return rules.error();
+  auto decoded = kube::decode_pod(std::move(response->body));
+  if (!decoded) return decoded.error();
+  if (decoded->uid != pod.uid) return fail(Errc::kNotFound, "it was deleted and made anew");
+  const bool movable = cluster::may_move(*decoded) && rules->open_rule.empty() &&
+                       !decoded->deleting && !decoded->node.empty();
+  return Known{.at = parts_.clock.now(),
+               .movable = movable,
+               .pod = *std::move(decoded),
+               .rules = *std::move(rules)};
+}
+
+bool MovablePods::waits(const Known& known) const {
+  return std::ranges::any_of(parts_.pods.pending(), [&](const cluster::PodPtr& pod) {
+    return pod->ns == known.pod.ns && pod->controller == known.pod.controller;
+  });
+}
+
+bool MovablePods::takes(const std::string& uid, const std::string& node) const {
+  const auto known = known_.find(uid);
+  const auto rules = nodes_.find(node);
+  return known != known_.end() && rules != nodes_.end() &&
+         cluster::takes(rules->second, known->second.rules);
+}
+
+bool MovablePods::is_open(const std::string& node) const {
+  const auto rules = nodes_.find(node);
+  return rules != nodes_.end() && rules->second.ready && !rules->second.unschedulable;
+}
+
+std::string MovablePods::obstacle(const model::Allocation& pod, const std::string& to) {
+  known_.erase(pod.pod_uid);
+  const auto known = read(name_of(pod));
+  if (!known) return known.error().message;
+  if (!known->movable) return "the pod may not move any more";
+  if (waits(*known)) return "another pod of its controller waits for a node";
+  const auto rules = read_node(to);
+  if (!rules) return rules.error().message;
+  return cluster::takes(*rules, known->rules) ? guard_of(to) : refusal_of(to);
+}
+
+std::string MovablePods::obstacle(const kube::Pod& waiting, const std::string& to) const {
+  auto known = read({.uid = waiting.uid, .ns = waiting.ns, .name = waiting.name});
+  if (!known) return known.error().message;
+  if (!known->pod.node.empty() || known->pod.deleting) return "the pod does not wait any more";
+  const auto rules = read_node(to);
+  if (!rules) return rules.error().message;
+  known->rules.open_rule.clear();  // kube-scheduler has looked at those
+  return cluster::takes(*rules, known->rules) ? "" : refusal_of(to);
+}
+
+/// By a list, which needs no other right than the watch does.
+Result<cluster::NodeRules> MovablePods::read_node(const std::string& name) const {
+  Result<cluster::NodeRules> rules = fail(Errc::kNotFound, "node " + name + " is gone");
+  const auto listed =
+      list(parts_.api,
+           {.path = "/api/v1/nodes",
+            .query = {{"fieldSelector", "metadata.name=" + name}},
+            .body = {},
+            .timeout = parts_.api_timeout},
+           [&](std::string_view object) { rules = cluster::read_node_rules(std::string(object)); });
+  if (!listed) return listed.error();
+  return rules;
+}
+
+/// A pod there may keep others away, by anti-affinity: which, is not looked at.
+std::string MovablePods::guard_of(const std::string& node) const {
+  bool guarded = false;
+  const auto listed = list(parts_.api,
+                           {.path = "/api/v1/pods",
+                            .query = {{"fieldSelector", "spec.nodeName=" + node}},
+                            .body = {},
+                            .timeout = parts_.api_timeout},
+                           [&](std::string_view object) {
+                             const auto rules = cluster::read_pod_rules(std::string(object));
+                             guarded = guarded || !rules || rules->has_anti_affinity;
+                           });
+  if (!listed) return listed.error().message;
+  return guarded ? "a pod of node " + node + " must not run beside certain others" : "";
+}
+
+}  // namespace tangram::extender

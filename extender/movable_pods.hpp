@@ -1,0 +1,89 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/result.hpp"
+#include "cluster/disruption_budgets.hpp"
+#include "cluster/node_rules.hpp"
+#include "cluster/places.hpp"
+#include "cluster/pod_table.hpp"
+#include "cluster/policy_source.hpp"
+#include "kube/api.hpp"
+#include "model/ledger.hpp"
+#include "model/snapshot.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace tangram::extender {
+
+/// What a plan of moves has to know of pods and nodes beyond the ledger: who makes a pod anew, and
+/// which nodes take it then. That is not kept of all pods of a cluster, so a plan's candidates are
+/// read as it asks about them, a bounded number for each plan, and remembered for the next one.
+/// Threads: one at a time.
+class MovablePods {
+ public:
+  /// In one plan. Others stay where they are, and the next plan goes on with them.
+  static constexpr std::size_t kMostReads = 200;
+  /// Pods remembered; those of former plans that are gone or old are forgotten first.
+  static constexpr std::size_t kMostKnown = 4'096;
+  /// A controller's template does not change the pods that it has made, but their labels may.
+  static constexpr std::chrono::seconds kRemembered{600};
+
+  struct Parts {
+    kube::KubeApi& api;  ///< all outlive it
+    const Clock& clock;
+    const cluster::PolicySource& policies;
+    const cluster::PodTable& pods;
+    std::chrono::milliseconds api_timeout{4'000};
+  };
+  explicit MovablePods(const Parts& parts) : parts_(parts) {}
+
+  /// Reads all nodes, for one plan.
+  /// @returns kUnavailable: another try may succeed
+  Result<void> read_nodes();
+
+  /// By what the ledger has, without reading the pod.
+  [[nodiscard]] static bool may_be_movable(const model::Allocation& pod);
+  /// The pod that its controller makes in the place of this one.
+  /// @returns null if it may not move, or could not be read: then it stays
+  [[nodiscard]] std::shared_ptr<const cluster::PlacelessPod> next_of(
+      const model::Allocation& pod, const model::ClusterSnapshot& cluster,
+      const cluster::BudgetList& budgets);
+  /// Does the node take the next pod of one that next_of() was asked about?
+  [[nodiscard]] bool takes(const std::string& uid, const std::string& node) const;
+  /// Do pods come to the node at all: ready and not cordoned?
+  [[nodiscard]] bool is_open(const std::string& node) const;
+
+  /// Why a move is not safe, by the pod, the node that its next pod is to come to and the pods
+  /// there, all read at this moment; "" = it is.
+  [[nodiscard]] std::string obstacle(const model::Allocation& pod, const std::string& to);
+  /// The same of a waiting pod, of which kube-scheduler has asked about the node.
+  [[nodiscard]] std::string obstacle(const kube::Pod& waiting, const std::string& to) const;
+
+ private:
+  struct Known {
+    TimePoint at;
+    bool movable = false;
+    kube::Pod pod;
+    cluster::PodRules rules;
+  };
+  [[nodiscard]] const Known* find(const model::Allocation& pod);
+  Result<Known> read(const cluster::PodName& pod) const;
+  /// Has the controller a pod without a node?
+  [[nodiscard]] bool waits(const Known& known) const;
+  Result<kube::Response> get(const std::string& path) const;
+  Result<cluster::NodeRules> read_node(const std::string& name) const;
+  [[nodiscard]] std::string guard_of(const std::string& node) const;
+
+  const Parts parts_;
+  std::map<std::string, Known, std::less<>> known_;  ///< by UID
+  std::map<std::string, cluster::NodeRules, std::less<>> nodes_;
+  std::size_t reads_ = 0;
+};
+
+}  // namespace tangram::extender

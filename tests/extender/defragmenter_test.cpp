@@ -1,0 +1,368 @@
+#include "extender/defragmenter.hpp"
+
+#include "extender/health_routes.hpp"
+#include "tests/extender/scheduling/verbs_fixture.hpp"
+#include "tests/testing/exposition.hpp"
+
+#include <optional>
+
+namespace tangram::extender {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::json_at;
+using Lines = std::vector<std::string>;
+
+const testing::CallMatch kEvictions{.method = kube::Method::kPost, .path_ends = "/eviction"};
+
+/// Nodes a, b and c with one card each. ReplicaSet "owner" has a pod with 0.4 on each; a pod that
+/// wants a whole card fits only if one of them moves.
+class DefragmenterTest : public VerbsTest {
+ protected:
+  DefragmenterTest() {
+    for (const char* node : {"a", "b", "c"}) {
+      rig_.ask(testing::write_request(
+          kube::Method::kPatch, std::string("/api/v1/nodes/") + node + "/status",
+          R"({"status":{"allocatable":{"cpu":"64","memory":"256Gi","tangram.dev/gpu-slot":"16"}}})"));
+    }
+    rig_.sync();
+    for (const char* node : {"a", "b", "c"}) {
+      bound(std::string("on-") + node, node);
+    }
+    make({.enabled = true});
+  }
+  void make(DefragmenterSettings settings) {
+    relocation_.emplace(rig_.api, 4'000ms);
+    defragmenter_.emplace(
+        settings,
+        Defragmenter::Parts{
+            .api = rig_.api,
+            .clock = rig_.clock,
+            .ledger = rig_.ledger,
+            .pods = rig_.table,
+            .promises = rig_.promises,
+            .policies = rig_.policies,
+            .denials = rig_.denials,
+            .places = rig_.move_places,
+            .relocation = *relocation_,
+            .budgets = [this] { return budgets_known_ ? budgets_.all() : nullptr; },
+            .following = [this] { return following_; },
+            .may_write = [this](auto) { return leads_; },
+            .report =
+                [this](const cluster::PodName& pod, std::string_view reason, const std::string&) {
+                  reports_.push_back(pod.name + " " + std::string(reason));
+                }});
+  }
+  std::string pod(const std::string& name, const std::string& fraction, const std::string& owner,
+                  int priority = 0) {
+    testing::PodText text;
+    text.name = name;
+    text.annotations = {{"tangram.dev/gpu-fraction", fraction}};
+    text.limits = {{"tangram.dev/gpu-slot", "1"}};
+    text.owner = owner;
+    text.labels = {{"app", name}};
+    text.priority = priority;
+    std::string uid = rig_.add_pod(text);
+    rig_.show(name);
+    return uid;
+  }
+  void bound(const std::string& name, const std::string& node,
+             const std::string& owner = "ReplicaSet", const std::string& fraction = "0.4") {
+    const std::string uid = pod(name, fraction, owner);
+    EXPECT_EQ(rig_.bind(name, uid, node).outcome, BindOutcome::kBound);
+    rig_.show(name);
+  }
+  void wants_a_card(const std::string& name = "whole", int priority = 0) {
+    pod(name, "1", "", priority);
+    ask_again(name);
+  }
+  void ask_again(const std::string& name) {
+    EXPECT_EQ(json_at(verbs().filter(ask(name)), "NodeNames"), "[]") << name;
+  }
+  std::string nodes_for(const std::string& name) {
+    return json_at(verbs().filter(ask(name)), "NodeNames");
+  }
+  void look_for(std::chrono::milliseconds time) {
+    for (auto passed = 0ms; passed < time; passed += 500ms) {
+      defragmenter_->look();
+      rig_.clock.advance(500ms);
+    }
+  }
+  /// The pods that are being deleted, as the API server has them.
+  Lines leaving() {
+    Lines names;
+    for (const std::string& text : rig_.list("/api/v1/pods")) {
+      if (json_at(text, "metadata.deletionTimestamp") != "<none>") {
+        names.push_back(json_at(text, "metadata.name"));
+      }
+    }
+    return names;
+  }
+  double count(const std::string& series) {
+    return testing::Exposition(exposition({&*defragmenter_})).value(series);
+  }
+  double moves(const std::string& result) {
+    return count("tangram_moves_total{result=\"" + result + "\"}");
+  }
+  double plans(const std::string& result) {
+    return count("tangram_move_plans_total{result=\"" + result + "\"}");
+  }
+  void patch_node(const std::string& node, const std::string& spec) {
+    rig_.ask(testing::write_request(kube::Method::kPatch, "/api/v1/nodes/" + node,
+                                    R"({"spec":)" + spec + "}"));
+  }
+  /// The mover is gone, and its ReplicaSet makes another.
+  void replace(const std::string& mover) {
+    pod(mover + "-next", "0.4", "ReplicaSet");
+    rig_.end_pod(mover);
+  }
+  void bind_next(const std::string& name, const std::string& node) {
+    const std::string uid = rig_.table.find("ml", name)->uid;
+    EXPECT_EQ(rig_.bind(name, uid, node).outcome, BindOutcome::kBound);
+    rig_.show(name);
+  }
+
+  bool leads_ = true;
+  bool budgets_known_ = true;
+  Lines reports_;
+  std::optional<Evicting> relocation_;
+  std::optional<Defragmenter> defragmenter_;
+};
+
+TEST_F(DefragmenterTest, MovesAPodSoThatAWaitingOneFits) {
+  wants_a_card();
+  look_for(59s);
+  EXPECT_EQ(leaving(), Lines{}) << "pods may end by themselves";
+  look_for(2s);
+  ASSERT_EQ(leaving().size(), 1U);
+  const std::string mover = leaving().front();
+  const std::string from = mover.substr(3);
+  EXPECT_EQ(reports_, (Lines{"whole MakingRoom", mover + " Moved"}));
+  EXPECT_EQ(json_at(rig_.read("whole"), "status.nominatedNodeName"), from);
+  replace(mover);
+  const std::string place = nodes_for(mover + "-next");
+  EXPECT_EQ(place.size(), 5U) << place << ": one node, the reserved one";
+  EXPECT_NE(place, "[\"" + from + "\"]");
+  bind_next(mover + "-next", place.substr(2, 1));
+  look_for(1s);
+  EXPECT_EQ(moves("moved"), 1);
+  EXPECT_EQ(nodes_for("whole"), "[\"" + from + "\"]");
+  bind_next("whole", from);
+  look_for(1s);
+  EXPECT_EQ(plans("carried_out"), 1);
+  look_for(600s);
+  EXPECT_EQ(rig_.api.calls(kEvictions).size(), 2U) << "the dry run, and the eviction";
+}
+
+TEST_F(DefragmenterTest, KeepsTheRoomForTheWaitingPod) {
+  wants_a_card();
+  look_for(61s);
+  const std::string mover = leaving().front();
+  const std::string from = "[\"" + mover.substr(3) + "\"]";
+  rig_.end_pod(mover);
+  pod("thief", "0.5", "");
+  EXPECT_EQ(json_at(verbs().filter(ask("thief", from)), "NodeNames"), "[]");
+}
+
+TEST_F(DefragmenterTest, IsOffByDefault) {
+  make({});
+  wants_a_card();
+  look_for(600s);
+  EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U);
+}
+
+TEST_F(DefragmenterTest, ActsOnlyWhereItKnowsEnough) {
+  wants_a_card();
+  look_for(59s);
+  leads_ = false;
+  look_for(5s);
+  leads_ = true;
+  look_for(59s);  // the pod's time begins anew with the leader
+  following_ = false;
+  look_for(5s);
+  following_ = true;
+  budgets_known_ = false;
+  look_for(5s);
+  EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U);
+  budgets_known_ = true;
+  look_for(11s);
+  EXPECT_EQ(leaving().size(), 1U);
+}
+
+TEST_F(DefragmenterTest, MovesOnlyPodsOfControllers) {
+  for (const char* node : {"a", "b", "c"}) rig_.end_pod(std::string("on-") + node);
+  bound("bare", "a", "");
+  bound("agent", "b", "DaemonSet");
+  bound("job", "c", "Job");
+  wants_a_card();
+  look_for(120s);
+  EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U);
+  EXPECT_GE(plans("none"), 1);
+}
+
+TEST_F(DefragmenterTest, KeepsToCordonsAndBudgets) {
+  patch_node("a", R"({"unschedulable":true})");
+  patch_node("b", R"({"unschedulable":true})");
+  wants_a_card();
+  look_for(120s);
+  EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U) << "the next pod has no place but c";
+  patch_node("b", R"({"unschedulable":null})");
+  budgets_.change(kube::EventType::kAdded,
+                  R"({"metadata":{"name":"b","namespace":"ml","uid":"u"},"spec":{"selector":)"
+                  R"({"matchLabels":{"app":"on-b"}}},"status":{"disruptionsAllowed":0}})");
+  look_for(61s);
+  EXPECT_EQ(leaving(), Lines{"on-c"}) << "and its next pod comes to b";
+}
+
+TEST_F(DefragmenterTest, EvictsNobodyIfADryRunIsRefused) {
+  wants_a_card();
+  rig_.api.plan().add({.match = kEvictions,
+                       .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 429},
+                       .times = 1});
+  look_for(61s);
+  EXPECT_EQ(leaving(), Lines{});
+  EXPECT_EQ(moves("refused"), 1);
+  EXPECT_EQ(json_at(rig_.read("whole"), "status.nominatedNodeName"), "<none>");
+  EXPECT_EQ(rig_.ledger.snapshot()->find("b")->allocations.size(), 1U) << "nothing is reserved";
+  look_for(11s);
+  EXPECT_EQ(leaving().size(), 1U) << "another one moves";
+}
+
+TEST_F(DefragmenterTest, EvictsNobodyBesideAPodThatKeepsOthersAway) {
+  const std::string guard =
+      R"({"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)"
+      R"({"topologyKey":"kubernetes.io/hostname"}]}})";
+  for (const char* node : {"a", "b", "c"}) {
+    testing::PodText text;
+    text.name = std::string("guard-") + node;
+    text.node = node;
+    text.more_spec = {{"affinity", guard}};
+    rig_.add_pod(text);
+  }
+  wants_a_card();
+  look_for(120s);
+  EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U);
+  EXPECT_GE(moves("refused"), 1);
+}
+
+TEST_F(DefragmenterTest, StopsIfTheWaitingPodIsGone) {
+  for (const char* node : {"a", "b", "c"}) {
+    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
+  }
+  wants_a_card();
+  look_for(61s);
+  ASSERT_EQ(leaving().size(), 1U) << "the first of two";
+  const std::string mover = leaving().front();
+  rig_.end_pod("whole");
+  look_for(1s);
+  EXPECT_EQ(plans("stopped"), 1);
+  rig_.end_pod(mover);
+  look_for(600s);
+  EXPECT_EQ(leaving(), Lines{});
+  EXPECT_EQ(rig_.ledger.apply([](const auto& now) { return now.reserved_count(); }), 0U);
+}
+
+TEST_F(DefragmenterTest, MovesOneAfterTheOther) {
+  for (const char* node : {"a", "b", "c"}) {
+    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
+  }
+  wants_a_card();
+  look_for(61s);
+  look_for(100s);
+  ASSERT_EQ(leaving().size(), 1U) << "the first has no place yet";
+  const std::string first = leaving().front();
+  const std::string fraction = first.starts_with("on-") ? "0.4" : "0.1";
+  rig_.end_pod(first);
+  pod("next", fraction, "ReplicaSet");
+  bind_next("next", nodes_for("next").substr(2, 1));
+  look_for(1s);
+  EXPECT_EQ(moves("moved"), 1);
+  EXPECT_EQ(leaving().size(), 1U);
+  EXPECT_EQ(leaving().front().back(), first.back()) << "the other one of the same node";
+}
+
+TEST_F(DefragmenterTest, GoesOnIfTheNextPodFoundAnotherNode) {
+  wants_a_card();
+  look_for(61s);
+  const std::string mover = leaving().front();
+  rig_.end_pod(mover);
+  look_for(5s);
+  EXPECT_EQ(moves("moved"), 0) << "its controller may not have made the next one yet";
+  look_for(6s);
+  EXPECT_EQ(moves("moved"), 1);
+}
+
+TEST_F(DefragmenterTest, ReportsAPodWhoseNextOneHasNoNodeInTime) {
+  wants_a_card();
+  look_for(61s);
+  const std::string mover = leaving().front();
+  replace(mover);
+  look_for(MovePlaces::kUntilTaken + 1s);
+  EXPECT_EQ(moves("stalled"), 1);
+  EXPECT_EQ(plans("stopped"), 1);
+  EXPECT_FALSE(rig_.promises.made_to(rig_.table.find("ml", "whole")->uid));
+  look_for(299s);
+  EXPECT_EQ(rig_.api.calls(kEvictions).size(), 2U);
+}
+
+TEST_F(DefragmenterTest, BeginsInTheHoursThatAreAllowed) {
+  // The clock of the test begins at midnight.
+  make({.enabled = true, .from_hour = 1, .until_hour = 2});
+  wants_a_card();
+  look_for(3'598s);
+  EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U);
+  look_for(15s);
+  EXPECT_EQ(leaving().size(), 1U);
+}
+
+TEST_F(DefragmenterTest, KeepsToHoursOverMidnight) {
+  make({.enabled = true, .from_hour = 22, .until_hour = 3});
+  wants_a_card();
+  look_for(61s);
+  EXPECT_EQ(leaving().size(), 1U);
+}
+
+TEST_F(DefragmenterTest, MovesNoMoreInAnHourThanAllowed) {
+  make({.enabled = true, .moves_per_hour = 1});
+  wants_a_card();
+  look_for(61s);
+  ASSERT_EQ(leaving().size(), 1U);
+  const std::string mover = leaving().front();
+  replace(mover);
+  bind_next(mover + "-next", nodes_for(mover + "-next").substr(2, 1));
+  look_for(1s);
+  bind_next("whole", mover.substr(3));
+  look_for(1s);
+  ASSERT_EQ(plans("carried_out"), 1);
+  rig_.end_pod("whole");
+  rig_.clock.advance(5s);  // its promise ends
+  pod("again", "0.3", "ReplicaSet");
+  (void)nodes_for("again");
+  bind_next("again", mover.substr(3));
+  pod("second", "1", "");
+  ask_again("second");
+  look_for(3'000s);
+  EXPECT_EQ(leaving(), Lines{});
+  look_for(600s);
+  EXPECT_EQ(leaving().size(), 1U) << "an hour after the first";
+}
+
+TEST_F(DefragmenterTest, MovesNothingForAGainThatIsTooSmall) {
+  make({.enabled = true, .min_gain_percent = 300});
+  wants_a_card();
+  look_for(120s);
+  EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U) << "1 card for 0.4 is 250 %";
+  make({.enabled = true, .min_gain_percent = 250});
+  look_for(61s);
+  EXPECT_EQ(leaving().size(), 1U);
+}
+
+TEST_F(DefragmenterTest, LeavesAPodThatGetsRoomOtherwise) {
+  wants_a_card();
+  rig_.nominate("whole", "a");
+  look_for(120s);
+  EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U);
+}
+
+}  // namespace
+}  // namespace tangram::extender

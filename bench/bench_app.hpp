@@ -50,6 +50,7 @@ class BenchApp {
 
   [[nodiscard]] SyntheticApi& api() { return api_; }
   [[nodiscard]] ExtenderClient& client() { return extender_->client; }
+  [[nodiscard]] const cluster::SharedLedger& ledger() const { return extender_->app->ledger(); }
 
   /// Creates a pending pod, and returns when the extender knows it.
   void arrive(const PendingPod& pod);

@@ -87,18 +87,19 @@ void Defragmenter::run(const std::stop_token& stop) {
 void Defragmenter::look() {
   if (!settings_.enabled) return;
   if (!parts_.may_write(settings_.api_timeout)) {
-    if (run_) stop("this replica does not lead any more", kAfterStop);
+    if (run_ && !run_->ended) stop("this replica does not lead any more", kAfterStop);
+    run_.reset();
     parts_.places.end_all();
     waiting_.clear();
     return;
   }
   const bool kept = parts_.places.keep();
   if (!parts_.following()) {
-    if (run_) stop("the watch of the cluster is interrupted", kAfterStop);
+    if (run_ && !run_->ended) stop("the watch of the cluster is interrupted", kAfterStop);
     return;
   }
   follow();
-  if (run_ && !kept) {
+  if (run_ && !run_->ended && !kept) {
     stop("a more important pod took a place that was reserved", kNextPlan);
   } else if (run_) {
     go_on();
@@ -299,26 +300,32 @@ bool Defragmenter::nominate(const kube::Pod& pod, const std::string& node) const
 
 void Defragmenter::go_on() {
   Run& run = *run_;
-  if (parts_.pods.find(run.wanted.next.pod->uid) == nullptr) {
-    const bool has_node = parts_.ledger.apply([&](const model::Ledger& ledger) {
-      return ledger.find(run.wanted.next.pod->uid) != nullptr;
-    });
-    if (!has_node || run.leaving || run.done < run.moves.size()) {
-      return stop("the waiting pod does not need it any more", kNextPlan);
-    }
-    count(PlanOutcome::kCarriedOut);
-    spdlog::info("pod {} has room on node {} after {} moved", run.wanted.next.pod->full_name(),
-                 run.node, pods(run.evicted));
-    run_.reset();
-    next_plan_ = parts_.clock.now() + kNextPlan;
-    return;
-  }
+  if (!run.ended && !is_needed(run)) stop("the waiting pod does not need it any more", kNextPlan);
   if (run.leaving) return watch(run);
+  if (run.ended) return run_.reset();
   if (run.done < run.moves.size()) return begin_next(run);
+  if (parts_.pods.find(run.wanted.next.pod->uid) == nullptr) return finish();
   if (!run.all_done) run.all_done = parts_.clock.now();
   if (parts_.clock.now() - *run.all_done >= kUntilArrival) {
     stop("the waiting pod does not take the room that was made for it", kAfterStop);
   }
+}
+
+/// It waits still, or all has begun and it has its node: it may be faster than the last next pod.
+bool Defragmenter::is_needed(const Run& run) const {
+  const std::string& uid = run.wanted.next.pod->uid;
+  if (parts_.pods.find(uid) != nullptr) return true;
+  const bool last = run.done + (run.leaving ? 1 : 0) == run.moves.size();
+  return last && parts_.ledger.apply(
+                     [&](const model::Ledger& ledger) { return ledger.find(uid) != nullptr; });
+}
+
+void Defragmenter::finish() {
+  count(PlanOutcome::kCarriedOut);
+  spdlog::info("pod {} has room on node {} after {} moved", run_->wanted.next.pod->full_name(),
+               run_->node, pods(run_->evicted));
+  run_.reset();
+  next_plan_ = parts_.clock.now() + kNextPlan;
 }
 
 /// Do the pods that are still to move stand as they did, and does the waiting pod fit once they are
@@ -385,7 +392,10 @@ void Defragmenter::watch(Run& run) {
   }
   if (time - run.leaving->since < MovePlaces::kUntilTaken) return;
   count(MoveOutcome::kStalled);
-  stop("the next pod of pod " + text_of(*move.pod) + " has no node in time", kAfterStop);
+  run.leaving.reset();
+  if (!run.ended) {
+    stop("the next pod of pod " + text_of(*move.pod) + " has no node in time", kAfterStop);
+  }
 }
 
 void Defragmenter::moved(Run& run) {
@@ -396,15 +406,16 @@ void Defragmenter::moved(Run& run) {
 }
 
 void Defragmenter::stop(const std::string& why, seconds pause) {
-  const Run run = *std::exchange(run_, std::nullopt);
-  const kube::Pod& pod = *run.wanted.next.pod;
-  spdlog::info("no more pods move for pod {}, after {}: {}", pod.full_name(), pods(run.evicted),
+  run_->ended = true;
+  const kube::Pod& pod = *run_->wanted.next.pod;
+  spdlog::info("no more pods move for pod {}, after {}: {}", pod.full_name(), pods(run_->evicted),
                why);
   count(PlanOutcome::kStopped);
   next_plan_ = parts_.clock.now() + pause;
   parts_.places.end_unused();
   parts_.promises.forget(pod.uid);
   if (parts_.pods.find(pod.uid) != nullptr) (void)nominate(pod, "");
+  if (!run_->leaving) run_.reset();
 }
 
 std::vector<prometheus::MetricFamily> Defragmenter::Collect() const {

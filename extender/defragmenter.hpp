@@ -145,6 +145,7 @@ class Defragmenter final : public prometheus::Collectable {
     std::size_t evicted = 0;
     std::optional<Leaving> leaving{};
     std::optional<TimePoint> all_done{};  ///< since when
+    bool ended = false;  ///< no more moves begin; the one that has begun is watched to its end
   };
   /// What a plan is made of.
   struct Moment {
@@ -174,6 +175,9 @@ class Defragmenter final : public prometheus::Collectable {
   [[nodiscard]] bool nominate(const kube::Pod& pod, const std::string& node) const;
 
   void go_on();
+  /// @returns false if no move is to begin any more
+  [[nodiscard]] bool is_needed(const Run& run) const;
+  void finish();
   [[nodiscard]] bool holds(const Run& run) const;
   void watch(Run& run);
   void begin_next(Run& run);

@@ -42,6 +42,8 @@ void add_verbs(CLI::App& cli, bench::VerbRun& run) {
   command.add_option("--policy", run.policy, "Policy");
   command.add_option("--hostile", run.hostile,
                      "Beside each 1,000 pods, of 16 containers that hardly fit any node");
+  command.add_flag("--planning", run.planning,
+                   "Every other time beside a thread that plans moves without a pause");
 }
 
 void add_full_nodes(CLI::App& cli, bench::FullNodesRun& run) {

@@ -30,6 +30,9 @@ struct VerbRun {
   /// Beside each 1,000 pods so many more come to a second extender, in turns with the first one:
   /// hostile_pod(). What they cost the others is the ratio of the two extenders' times.
   int hostile = 0;
+  /// In every other block of rounds a thread plans moves all the time: what that costs the verbs is
+  /// the ratio of the blocks' times. The service plans once in 10 s, at most.
+  bool planning = false;
 };
 Result<Report> measure(const VerbRun& run);
 

@@ -1,8 +1,7 @@
-#include "cluster/moves.hpp"
-
 #include "bench/measure/figures.hpp"
 #include "bench/measure/measure.hpp"
 #include "bench/measure/memory.hpp"
+#include "bench/measure/wanted_pods.hpp"
 #include "bench/synthetic_api.hpp"
 #include "cluster/cluster_feed.hpp"
 #include "cluster/policy_source.hpp"
@@ -11,9 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <optional>
-#include <vector>
 
 namespace tangram::bench {
 
@@ -25,7 +22,7 @@ double milliseconds_since(steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(steady_clock::now() - start).count();
 }
 
-/// The ledger of the synthetic cluster, and pods that want whole cards of it.
+/// The ledger of the synthetic cluster.
 class Crowd {
  public:
   explicit Crowd(const ClusterSize& size) {
@@ -42,23 +39,7 @@ class Crowd {
 
   [[nodiscard]] cluster::ClusterPtr snapshot() const { return ledger_.snapshot(); }
 
-  /// Pods of a ReplicaSet for each number of cards.
-  [[nodiscard]] std::vector<cluster::WantedPod> wanted(int each) const {
-    std::vector<cluster::WantedPod> all;
-    for (const int cards : {1, 2, 4, 8}) {
-      for (int i = 0; i < each; ++i) all.push_back({wants_whole_cards(cards)});
-    }
-    return all;
-  }
-
-  /// A pod like the one that holds this.
-  [[nodiscard]] std::shared_ptr<const cluster::PlacelessPod> next_of(
-      const model::Allocation& pod) const {
-    const MilliGpu milli = pod.containers.front().cards.front().compute;
-    return next_pod(pod.pod_name,
-                    {{"gpu-fraction", model::share_text(milli)}, {"gpu-isolation", "time-slice"}},
-                    pod.footprint);
-  }
+  [[nodiscard]] const cluster::PolicySource& policies() const { return policies_; }
 
   /// Scores every node for one shape of pod, as a filter does that has not seen it before.
   [[nodiscard]] std::int64_t score_all(const cluster::PodPlan& plan) const {
@@ -70,27 +51,6 @@ class Crowd {
   }
 
  private:
-  [[nodiscard]] cluster::PlacelessPod wants_whole_cards(int cards) const {
-    const std::string count = std::to_string(cards);
-    return *next_pod("wants-" + count, {{"gpu-count", count}},
-                     {.cpu = MilliCpu(1'000), .memory = {}, .slots = 0});
-  }
-  [[nodiscard]] std::shared_ptr<const cluster::PlacelessPod> next_pod(
-      const std::string& name, model::Annotations annotations, model::Footprint footprint) const {
-    kube::Pod pod;
-    pod.ns = kBenchNamespace;
-    pod.name = name;
-    pod.uid = name;
-    pod.annotations = std::move(annotations);
-    pod.containers = {{.name = "main", .slots = 1}};
-    pod.footprint = footprint;
-    pod.controller = {.kind = "ReplicaSet", .name = name};
-    auto plan = policies_.plan(pod);
-    if (!plan) return nullptr;
-    return std::make_shared<const cluster::PlacelessPod>(
-        cluster::PlacelessPod{std::make_shared<const kube::Pod>(std::move(pod)), *std::move(plan)});
-  }
-
   SystemClock clock_;
   cluster::SharedLedger ledger_{clock_};
   cluster::FeedCounters counters_;
@@ -103,7 +63,7 @@ class Crowd {
 Result<Report> measure(const MovesRun& run) {
   const Crowd crowd(run.size);
   const auto snapshot = crowd.snapshot();
-  const auto wanted = crowd.wanted(run.wanted);
+  const WantedPods wanted(crowd.policies(), run.wanted);
   Figures figures;
   figures.add("rss_before_mib", memory_mib("VmRSS:"));
   double best_ms = 0;
@@ -111,18 +71,11 @@ Result<Report> measure(const MovesRun& run) {
   std::optional<cluster::MovePlan> plan;
   for (int round = 0; round < run.rounds; ++round) {
     auto start = steady_clock::now();
-    plan = cluster::plan_moves(
-        {.cluster = *snapshot,
-         .wanted = wanted,
-         .budgets = {},
-         .movable = [](const auto&) { return true; },
-         .next_pod = [&](const model::Allocation& pod) { return crowd.next_of(pod); },
-         .takes = [](const auto&, const auto&) { return true; },
-         .limits = {.moves = static_cast<std::size_t>(run.moves)}});
+    plan = wanted.plan(*snapshot, run.moves);
     const double ms = milliseconds_since(start);
     best_ms = round == 0 ? ms : std::min(best_ms, ms);
     start = steady_clock::now();
-    (void)crowd.score_all(wanted.front().next.plan);
+    (void)crowd.score_all(wanted.first());
     const double scoring_ms = milliseconds_since(start);
     best_scoring_ms = round == 0 ? scoring_ms : std::min(best_scoring_ms, scoring_ms);
   }

@@ -1,12 +1,14 @@
 #include "bench/bench_app.hpp"
 #include "bench/measure/latency.hpp"
 #include "bench/measure/measure.hpp"
+#include "bench/measure/wanted_pods.hpp"
 #include "extender/scheduling/wire.hpp"
 #include "http/router.hpp"
 #include "http/types.hpp"
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -194,6 +196,51 @@ Result<std::vector<VerbTimes>> with_hostile_pods(const VerbRun& run, Side& alone
   return std::vector<VerbTimes>{std::move(beside), both.verbs->hostile_times()};
 }
 
+/// Plans moves again and again while it is on.
+class Planning {
+ public:
+  explicit Planning(const cluster::SharedLedger& ledger)
+      : thread_([this, &ledger](const std::stop_token& stop) {
+          const cluster::PolicySource policies({}, [&] { return ledger.snapshot(); });
+          const WantedPods wanted(policies, 5);
+          while (!stop.stop_requested()) {
+            on_.wait(false);
+            if (!stop.stop_requested()) (void)wanted.plan(*ledger.snapshot(), 10);
+          }
+        }) {}
+  ~Planning() {
+    thread_.request_stop();
+    turn(true);
+  }
+  Planning(const Planning&) = delete;
+  Planning& operator=(const Planning&) = delete;
+
+  void turn(bool on) {
+    on_ = on;
+    on_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> on_{false};
+  std::jthread thread_;
+};
+
+/// @returns the filters of the blocks of rounds beside the planning thread
+Result<std::vector<VerbTimes>> with_planning(const VerbRun& run, Side& side, int warm_up) {
+  constexpr int kBlock = 50;
+  VerbBench beside(run, *side.app, side.baseline);
+  Planning planning(side.app->ledger());
+  for (int i = 0; i < warm_up + 2 * run.rounds; ++i) {
+    const bool plans = i >= warm_up && i / kBlock % 2 == 1;
+    planning.turn(plans);
+    VerbBench& verbs = plans ? beside : *side.verbs;
+    if (auto done = verbs.round(i, i >= warm_up); !done) return done.error();
+  }
+  VerbTimes filters = beside.filter_times();
+  filters.verb = "planning";
+  return std::vector<VerbTimes>{std::move(filters)};
+}
+
 double millis(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) / 1e6; }
 
 /// @param beside  as of with_hostile_pods()
@@ -214,8 +261,9 @@ Result<Report> measure(const VerbRun& run) {
   if (auto started = alone.start(run); !started) return started.error();
   const int warm_up = std::max(run.warm_up, run.shapes);
   std::vector<VerbTimes> beside;
-  if (run.hostile > 0) {
-    auto measured = with_hostile_pods(run, alone, warm_up);
+  if (run.hostile > 0 || run.planning) {
+    auto measured =
+        run.planning ? with_planning(run, alone, warm_up) : with_hostile_pods(run, alone, warm_up);
     if (!measured) return measured.error();
     beside = std::move(*measured);
   } else {
@@ -229,7 +277,7 @@ Result<Report> measure(const VerbRun& run) {
   report.text +=
       fmt::format("of {} pods {} fitted no node, {} binds lost their room to another pod\n",
                   warm_up + run.rounds, alone.verbs->unplaced(), alone.verbs->refused());
-  if (!beside.empty()) report.text += hostile_sentence(alone.verbs->filter_times(), beside);
+  if (run.hostile > 0) report.text += hostile_sentence(alone.verbs->filter_times(), beside);
   return report;
 }
 

@@ -27,6 +27,7 @@ class NodeMoveTest : public NodeTest {
         throw std::runtime_error(std::string(name) + " does not run");
       }
     }
+    checker_.learn(*api_);
     // a and b share a card, and so do c and d.
     for (const char* name : {"a", "c"}) {
       cluster_.remove(std::string("/apis/apps/v1/namespaces/default/replicasets/") + name);
@@ -49,6 +50,7 @@ class NodeMoveTest : public NodeTest {
     }
     return "";
   }
+  /// They end when the checker knows them.
   void make_load(const std::stop_token& stop) {
     const auto api = admin_api();
     Cluster cluster(*api);
@@ -58,20 +60,27 @@ class NodeMoveTest : public NodeTest {
       cluster.create("/api/v1/namespaces/default/pods", node_pod_json(pod));
       ++loaded_;
       std::this_thread::sleep_for(500ms);  // the rate of the load
-      if (i >= 3) cluster.delete_pod("load-" + std::to_string(i - 3));
+      if (i < 3) continue;
+      checker_.learn(*api);
+      cluster.delete_pod("load-" + std::to_string(i - 3));
     }
   }
+  /// With a controller: kubelet rejects a pod that comes while the agent is away.
   void create_whole() {
-    create(gpu_pod("whole", {{"gpu-count", "1"}, {"gpu-uuid", "!" + cards_[2].id}}));
+    create_replica_set("whole", 1,
+                       gpu_pod("", {{"gpu-count", "1"}, {"gpu-uuid", "!" + cards_[2].id}}));
   }
   /// The pod that waited runs alone on a card, and the others run beside each other.
   void expect_all_run(const std::set<std::string>& before) {
-    ASSERT_TRUE(eventually(120s, [&] { return states()["whole"].all_running(); })) << agent_log();
-    ASSERT_TRUE(eventually(60s, [&] { return !running("b").empty() && !running("d").empty(); }));
+    ASSERT_TRUE(eventually(120s, [&] {
+      const auto all = {running("whole"), running("b"), running("d")};
+      return std::ranges::none_of(all, [](const auto& pod) { return pod.empty(); });
+    })) << agent_log();
+    load_ = {};  // it uses the checker
     const std::string b = running("b");
     const std::string d = running("d");
     EXPECT_EQ(card_of(b), card_of(d));
-    EXPECT_NE(card_of("whole"), card_of(b));
+    EXPECT_NE(card_of(running("whole")), card_of(b));
     EXPECT_NE(before.contains(b), before.contains(d)) << "one of them moved";
     expect_all_starts_right();
   }

@@ -154,6 +154,20 @@ TEST_F(DefragmenterTest, MovesAPodSoThatAWaitingOneFits) {
   EXPECT_EQ(rig_.api.calls(kEvictions).size(), 2U) << "the dry run, and the eviction";
 }
 
+TEST_F(DefragmenterTest, IsDoneWhereTheWaitingPodIsFasterThanTheNextOne) {
+  wants_a_card();
+  look_for(61s);
+  const std::string mover = leaving().front();
+  replace(mover);
+  bind_next("whole", mover.substr(3));
+  look_for(5s);
+  EXPECT_EQ(plans("carried_out"), 0);
+  bind_next(mover + "-next", nodes_for(mover + "-next").substr(2, 1));
+  look_for(1s);
+  EXPECT_EQ(moves("moved"), 1);
+  EXPECT_EQ(plans("carried_out"), 1);
+}
+
 TEST_F(DefragmenterTest, KeepsTheRoomForTheWaitingPod) {
   wants_a_card();
   look_for(61s);

@@ -1,0 +1,53 @@
+#include "bench/measure/wanted_pods.hpp"
+
+#include "bench/synthetic_api.hpp"
+
+#include <utility>
+
+namespace tangram::bench {
+
+WantedPods::WantedPods(const cluster::PolicySource& policies, int each) : policies_(policies) {
+  for (const int cards : {1, 2, 4, 8}) {
+    const std::string count = std::to_string(cards);
+    const auto pod = next_pod("wants-" + count, {{"gpu-count", count}},
+                              {.cpu = MilliCpu(1'000), .memory = {}, .slots = 0});
+    for (int i = 0; i < each; ++i) wanted_.push_back({*pod});
+  }
+}
+
+cluster::MovePlan WantedPods::plan(const model::ClusterSnapshot& cluster, int moves) const {
+  return cluster::plan_moves(
+      {.cluster = cluster,
+       .wanted = wanted_,
+       .budgets = {},
+       .movable = [](const auto&) { return true; },
+       .next_pod = [&](const model::Allocation& pod) { return next_of(pod); },
+       .takes = [](const auto&, const auto&) { return true; },
+       .limits = {.moves = static_cast<std::size_t>(moves)}});
+}
+
+std::shared_ptr<const cluster::PlacelessPod> WantedPods::next_of(
+    const model::Allocation& pod) const {
+  const MilliGpu milli = pod.containers.front().cards.front().compute;
+  return next_pod(pod.pod_name,
+                  {{"gpu-fraction", model::share_text(milli)}, {"gpu-isolation", "time-slice"}},
+                  pod.footprint);
+}
+
+std::shared_ptr<const cluster::PlacelessPod> WantedPods::next_pod(
+    const std::string& name, model::Annotations annotations, model::Footprint footprint) const {
+  kube::Pod pod;
+  pod.ns = kBenchNamespace;
+  pod.name = name;
+  pod.uid = name;
+  pod.annotations = std::move(annotations);
+  pod.containers = {{.name = "main", .slots = 1}};
+  pod.footprint = footprint;
+  pod.controller = {.kind = "ReplicaSet", .name = name};
+  auto plan = policies_.plan(pod);
+  if (!plan) return nullptr;
+  return std::make_shared<const cluster::PlacelessPod>(
+      cluster::PlacelessPod{std::make_shared<const kube::Pod>(std::move(pod)), *std::move(plan)});
+}
+
+}  // namespace tangram::bench

@@ -117,6 +117,7 @@ void read_resources(Reader& in, PodRules& rules) {
       const bool of_plugin = name.find('/') != std::string_view::npos;
       if (of_plugin && !name.starts_with(model::kPrefix)) note(rules, "it requests other devices");
       if (name.starts_with("hugepages-")) note(rules, "it requests huge pages");
+      if (name == "ephemeral-storage") note(rules, "it requests ephemeral storage");
       amounts.skip();
     });
   };
@@ -176,6 +177,7 @@ Result<PodRules> read_pod_rules(std::string pod) {
                    {{"nodeSelector"},
                     {"tolerations"},
                     {"affinity"},
+                    {"terminationGracePeriodSeconds"},
                     {"topologySpreadConstraints"},
                     {"containers", {{"ports"}, {"resources"}}},
                     {"initContainers", {{"ports"}, {"resources"}}}}}}};
@@ -193,8 +195,8 @@ Result<PodRules> read_pod_rules(std::string pod) {
                         required_terms(rules, "it must run beside certain pods", false),
                         "podAntiAffinity",
                         required_terms(rules, "it must not run beside certain pods", true)),
-          "topologySpreadConstraints", spread, "containers", containers, "initContainers",
-          containers));
+          "terminationGracePeriodSeconds", rules.grace_s, "topologySpreadConstraints", spread,
+          "containers", containers, "initContainers", containers));
   if (auto done = in.finish(); !done) return done.error();
   return rules;
 }

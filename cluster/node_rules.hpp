@@ -4,6 +4,7 @@
 #include "kube/disruption_budget.hpp"
 #include "model/node_state.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct PodRules {
   /// "" = it has none.
   std::string open_rule;
   bool has_anti_affinity = false;  ///< to other pods, and required
+  std::int64_t grace_s = 30;       ///< terminationGracePeriodSeconds
 };
 
 /// @returns kInvalidArgument, with the path of what is wrong

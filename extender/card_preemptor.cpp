@@ -125,8 +125,11 @@ bool CardPreemptor::is_due(const Denial& denial, const Case& its) const {
   if (pod == nullptr || pod->never_preempts || pod->gated || pod->deleting) return false;
   if (cluster::is_in_pod_group(*pod)) return false;  // room for one member may not be enough
   // Nor while others make room for it: kube-scheduler, or a plan of moves.
-  return its.promised ? !parts_.promises.made_by_preempt(pod->uid)
-                      : !parts_.promises.made_to(pod->uid);
+  return is_left_to_this(pod->uid);
+}
+
+bool CardPreemptor::is_left_to_this(std::string_view pod_uid) const {
+  return parts_.promises.maker(pod_uid).value_or(RoomMaker::kPreemptor) == RoomMaker::kPreemptor;
 }
 
 bool CardPreemptor::look_at(const Denial& denial, Case& its) {
@@ -236,8 +239,9 @@ PreemptionOutcome CardPreemptor::carry_out(const Denial& denial, const Preemptio
   its.node = node;
   std::vector<std::string> leaving = its.evicted;
   for (std::string& uid : victims.uids()) leaving.push_back(std::move(uid));
-  parts_.promises.evicting(pod, node, std::move(leaving));
-  its.promised = true;
+  if (!parts_.promises.evicting(pod, node, std::move(leaving), RoomMaker::kPreemptor)) {
+    return PreemptionOutcome::kFailed;
+  }
   // All victims leave at one time, and the next ones wait so much longer.
   next_eviction_ = parts_.clock.now() + victims.pods.size() * nanoseconds(std::chrono::minutes(1)) /
                                             settings_.per_minute;
@@ -248,11 +252,11 @@ PreemptionOutcome CardPreemptor::carry_out(const Denial& denial, const Preemptio
       victims.pods, [&](const auto& victim) { return evict(*victim, pod, its); });
   if (all) return PreemptionOutcome::kEvicted;
   if (its.evicted.empty()) {
-    parts_.promises.forget(pod.uid);
+    parts_.promises.withdraw(pod.uid, RoomMaker::kPreemptor);
     its.node.clear();
     if (parts_.may_write(settings_.api_timeout)) (void)nominate(pod, "");
   } else {
-    parts_.promises.evicting(pod, node, its.evicted);
+    (void)parts_.promises.evicting(pod, node, its.evicted, RoomMaker::kPreemptor);
   }
   return PreemptionOutcome::kFailed;
 }
@@ -260,8 +264,7 @@ PreemptionOutcome CardPreemptor::carry_out(const Denial& denial, const Preemptio
 bool CardPreemptor::still_waits(const Denial& denial) const {
   const DenialPtr now = parts_.denials.find(denial.pod->uid);
   return now.get() == &denial && parts_.pods.find(denial.pod->uid) != nullptr &&
-         !parts_.promises.made_by_preempt(denial.pod->uid) &&
-         parts_.may_write(settings_.api_timeout);
+         is_left_to_this(denial.pod->uid) && parts_.may_write(settings_.api_timeout);
 }
 
 bool CardPreemptor::nominate(const kube::Pod& pod, const std::string& node) {

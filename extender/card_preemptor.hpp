@@ -115,7 +115,6 @@ class CardPreemptor final : public prometheus::Collectable {
   struct Case {
     std::string node;                        ///< where its victims leave; empty = nobody does
     std::vector<std::string> evicted;        ///< UIDs of these victims
-    bool promised = false;                   ///< its promises are this one's
     std::optional<TimePoint> room_coming{};  ///< since when pods end where it fits then
     std::map<std::string, TimePoint, std::less<>> refused;  ///< pods to spare, until when; by UID
     TimePoint next_try{};
@@ -137,6 +136,8 @@ class CardPreemptor final : public prometheus::Collectable {
   /// Those that are due, the most important first, and of these the one not looked at for longest.
   [[nodiscard]] DenialList due_of(DenialList denials);
   [[nodiscard]] bool is_due(const Denial& denial, const Case& its) const;
+  /// Nobody else makes room for the pod.
+  [[nodiscard]] bool is_left_to_this(std::string_view pod_uid) const;
   /// @returns whether anybody was to be evicted
   bool look_at(const Denial& denial, Case& its);
   [[nodiscard]] Moment moment(Case& its);

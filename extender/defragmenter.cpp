@@ -4,6 +4,7 @@
 #include "base/sleeper.hpp"
 #include "cluster/movable.hpp"
 #include "cluster/pod_groups.hpp"
+#include "cluster/victims.hpp"
 #include "extender/scheduling/pod_view.hpp"
 #include "model/placement.hpp"
 
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -89,7 +91,7 @@ void Defragmenter::look() {
   if (!parts_.may_write(settings_.api_timeout)) {
     if (run_ && !run_->ended) stop("this replica does not lead any more", kAfterStop);
     run_.reset();
-    parts_.places.end_all();
+    parts_.places.end_unused();  // the others end by themselves
     waiting_.clear();
     return;
   }
@@ -111,7 +113,7 @@ void Defragmenter::look() {
 /// Since when pods wait: an answer that says "later" does not begin that anew.
 void Defragmenter::follow() {
   for (const DenialPtr& denial : parts_.denials.all()) {
-    waiting_.try_emplace(denial->pod->uid, parts_.clock.now());
+    waiting_.try_emplace(denial->pod->uid, Waiting{.since = parts_.clock.now()});
   }
   std::erase_if(waiting_, [&](const auto& one) { return parts_.pods.find(one.first) == nullptr; });
 }
@@ -131,13 +133,16 @@ std::size_t Defragmenter::moves_allowed() {
   return most - std::min(most, evictions_.size());
 }
 
+/// Of one priority: pods of a higher one than the waiting pod's do not move.
 std::vector<DenialPtr> Defragmenter::due() const {
   std::vector<DenialPtr> denials = parts_.denials.all();
   std::erase_if(denials, [&](const DenialPtr& denial) { return !may_wait_for_moves(*denial); });
   std::ranges::sort(denials, {}, [&](const DenialPtr& denial) {
     const std::string& uid = denial->pod->uid;
-    return std::tuple(-std::int64_t{denial->pod->priority}, waiting_.find(uid)->second, uid);
+    return std::tuple(-std::int64_t{denial->pod->priority}, waiting_.find(uid)->second.since, uid);
   });
+  std::erase_if(denials, [&, first = denials.empty() ? 0 : denials.front()->pod->priority](
+                             const DenialPtr& each) { return each->pod->priority != first; });
   if (denials.size() > kMostWanted) denials.resize(kMostWanted);
   return denials;
 }
@@ -148,9 +153,11 @@ bool Defragmenter::may_wait_for_moves(const Denial& denial) const {
   if (since == waiting_.end() || pod == nullptr) return false;
   const bool will_be_asked_again = denial.for_now || !denial.in_doubt.empty();
   const bool gets_room = !pod->nominated_node.empty() || parts_.promises.made_to(pod->uid);
-  return parts_.clock.now() - since->second >= settings_.waited && !will_be_asked_again &&
-         !gets_room && !pod->gated && !pod->deleting && !pod->binds_late &&
-         !cluster::is_in_pod_group(*pod);
+  const TimePoint time = parts_.clock.now();
+  const bool is_due =
+      time - since->second.since >= settings_.waited && time >= since->second.next_try;
+  return is_due && !will_be_asked_again && !gets_room && !pod->gated && !pod->deleting &&
+         !pod->binds_late && !cluster::is_in_pod_group(*pod);
 }
 
 std::optional<Defragmenter::Moment> Defragmenter::moment(std::size_t moves) {
@@ -165,7 +172,7 @@ std::optional<Defragmenter::Moment> Defragmenter::moment(std::size_t moves) {
     now.denials.emplace(denial->pod->uid, denial);
   }
   if (now.wanted.empty()) return std::nullopt;
-  if (const auto read = movable_.read_nodes(); !read) {
+  if (const auto read = movable_.begin(); !read) {
     spdlog::warn("no moves are planned for now: {}", read.error().message);
     return std::nullopt;
   }
@@ -191,9 +198,22 @@ void Defragmenter::plan() {
   const std::size_t moves = std::min(kMostMoves, moves_allowed());
   const auto now = moment(moves);
   if (!now) return;
-  if (auto run = worth_it(*now, plan_from(*now, moves))) return start(*std::move(run));
+  if (auto run = worth_it(*now, plan_from(*now, moves))) {
+    const Denial& denial = *now->denials.at(run->wanted.next.pod->uid);
+    if (time - denial.at <= kFresh) return start(*std::move(run));
+    parts_.denials.offered(denial.pod->uid, time);  // the waker makes kube-scheduler ask
+    return;
+  }
   count(PlanOutcome::kNone);
-  next_plan_ = time + kAfterNone;
+  for (const cluster::WantedPod& wanted : now->wanted) put_off(*wanted.next.pod, seconds(0));
+}
+
+void Defragmenter::put_off(const kube::Pod& waiting, seconds at_least) {
+  const auto found = waiting_.find(waiting.uid);
+  if (found == waiting_.end()) return;
+  Waiting& its = found->second;
+  its.backoff = std::clamp(2 * its.backoff, kAfterNone, kMostAfterNone);
+  its.next_try = parts_.clock.now() + std::max(its.backoff, at_least);
 }
 
 cluster::MovePlan Defragmenter::plan_from(const Moment& now, std::size_t moves) {
@@ -204,6 +224,7 @@ cluster::MovePlan Defragmenter::plan_from(const Moment& now, std::size_t moves) 
        .movable =
            [&](const model::Allocation& pod) {
              return MovablePods::may_be_movable(pod) && !now.in_doubt.contains(pod.pod_uid) &&
+                    pod.priority <= now.wanted.front().next.pod->priority &&
                     !spared_.contains(pod.pod_uid);
            },
        .next_pod =
@@ -251,38 +272,49 @@ std::optional<Defragmenter::Run> Defragmenter::worth_it(const Moment& now, clust
 }
 
 bool Defragmenter::rehearse(const Run& run) {
-  const kube::Pod& waiting = *run.wanted.next.pod;
-  if (const std::string why = movable_.obstacle(waiting, run.node); !why.empty()) {
-    spdlog::info("no pod moves for pod {}: {}", waiting.full_name(), why);
-    closed_[run.node] = parts_.clock.now() + kSpared;
-    return false;
-  }
-  return std::ranges::all_of(run.moves, [&](const Move& move) {
-    std::string why = movable_.obstacle(*move.pod, move.next.node);
-    if (why.empty()) {
-      const kube::EvictionAnswer answer = parts_.relocation.rehearse(move);
-      if (answer.outcome == EvictionOutcome::kEvicted) return true;
-      why = answer.message;
-    }
-    spdlog::info("pod {} does not move: {}", text_of(*move.pod), why);
-    count(MoveOutcome::kRefused);
-    spare(move);
-    return false;
-  });
+  return may_arrive(run) && std::ranges::all_of(run.moves, [&](const Move& move) {
+           if (!may_move(move)) return false;
+           const kube::EvictionAnswer answer = parts_.relocation.rehearse(move);
+           if (answer.outcome == EvictionOutcome::kEvicted) return true;
+           spdlog::info("pod {} does not move: {}", text_of(*move.pod), answer.message);
+           count(MoveOutcome::kRefused);
+           spare(move, false);
+           return false;
+         });
 }
 
-void Defragmenter::spare(const Move& move) {
+bool Defragmenter::may_arrive(const Run& run) {
+  const kube::Pod& waiting = *run.wanted.next.pod;
+  const MoveObstacle obstacle = movable_.obstacle(waiting, run.node);
+  if (obstacle.why.empty()) return true;
+  spdlog::info("no pod moves for pod {}: {}", waiting.full_name(), obstacle.why);
+  put_off(waiting, kSpared);
+  return false;
+}
+
+bool Defragmenter::may_move(const Move& move) {
+  const MoveObstacle obstacle = movable_.obstacle(*move.pod, move.next.node);
+  if (obstacle.why.empty()) return true;
+  spdlog::info("pod {} does not move: {}", text_of(*move.pod), obstacle.why);
+  count(MoveOutcome::kRefused);
+  spare(move, obstacle.of_node);
+  return false;
+}
+
+void Defragmenter::spare(const Move& move, bool node) {
   const TimePoint until = parts_.clock.now() + kSpared;
   spared_[move.pod->pod_uid] = until;
-  closed_[move.next.node] = until;
+  if (node) closed_[move.next.node] = until;
 }
 
 void Defragmenter::start(Run run) {
   if (!rehearse(run) || !parts_.places.reserve(run.places)) return;
-  const kube::Pod& pod = *run.wanted.next.pod;
   run_ = std::move(run);
-  if (!holds(*run_) || !nominate(pod, run_->node)) return stop("it changed meanwhile", kNextPlan);
-  parts_.promises.evicting(pod, run_->node, uids_of(run_->moves));
+  const kube::Pod& pod = *run_->wanted.next.pod;
+  if (!parts_.promises.evicting(pod, run_->node, uids_of(run_->moves), RoomMaker::kDefragmenter)) {
+    return stop("others make room for the pod", kNextPlan);
+  }
+  if (!nominate(pod, run_->node)) return stop("it was not nominated", kAfterStop);
   parts_.report(name_of(pod), "MakingRoom",
                 "moving " + pods(run_->moves.size()) + " from node " + run_->node +
                     ", where this pod gets room on a card then");
@@ -299,25 +331,38 @@ bool Defragmenter::nominate(const kube::Pod& pod, const std::string& node) const
 }
 
 void Defragmenter::go_on() {
+  if (!run_->ended) {
+    parts_.promises.review(*parts_.ledger.snapshot(), parts_.pods);
+    if (!is_needed(*run_)) stop("the waiting pod does not need it any more", kNextPlan);
+    if (!run_) return;
+  }
   Run& run = *run_;
-  if (!run.ended && !is_needed(run)) stop("the waiting pod does not need it any more", kNextPlan);
   if (run.leaving) return watch(run);
   if (run.ended) return run_.reset();
   if (run.done < run.moves.size()) return begin_next(run);
-  if (parts_.pods.find(run.wanted.next.pod->uid) == nullptr) return finish();
-  if (!run.all_done) run.all_done = parts_.clock.now();
-  if (parts_.clock.now() - *run.all_done >= kUntilArrival) {
-    stop("the waiting pod does not take the room that was made for it", kAfterStop);
-  }
+  if (parts_.pods.find(run.wanted.next.pod->uid) == nullptr) finish();
 }
 
 /// It waits still, or all has begun and it has its node: it may be faster than the last next pod.
 bool Defragmenter::is_needed(const Run& run) const {
+  if (waits_as_planned(run)) return true;
   const std::string& uid = run.wanted.next.pod->uid;
-  if (parts_.pods.find(uid) != nullptr) return true;
   const bool last = run.done + (run.leaving ? 1 : 0) == run.moves.size();
-  return last && parts_.ledger.apply(
-                     [&](const model::Ledger& ledger) { return ledger.find(uid) != nullptr; });
+  return last && parts_.ledger.apply([&](const model::Ledger& ledger) {
+    const auto* entry = ledger.find(uid);
+    return entry != nullptr && entry->phase != model::Phase::kReserved &&
+           entry->allocation->node == run.node;
+  });
+}
+
+/// A promise ends some time after the last pod has left, if the waiting pod does not take the room.
+bool Defragmenter::waits_as_planned(const Run& run) const {
+  const kube::Pod& planned = *run.wanted.next.pod;
+  const cluster::PodPtr pod = parts_.pods.find(planned.uid);
+  if (pod == nullptr || pod->deleting || pod->gated) return false;
+  if (parts_.promises.maker(planned.uid) != RoomMaker::kDefragmenter) return false;
+  const auto plan = parts_.policies.plan(*pod);
+  return plan && plan->demand == run.wanted.next.plan.demand;
 }
 
 void Defragmenter::finish() {
@@ -332,40 +377,61 @@ void Defragmenter::finish() {
 /// gone? That their next pods have places is reserved.
 bool Defragmenter::holds(const Run& run) const {
   const cluster::ClusterPtr cluster = parts_.ledger.snapshot();
-  const model::NodeState* node = cluster->find(run.node);
-  if (node == nullptr || !node->present) return false;
+  const kube::Pod& waiting = *run.wanted.next.pod;
+  const Nominations nominations{parts_.pods, parts_.promises};
+  const auto nominated = nominated_above(nominations, waiting.uid, std::numeric_limits<int>::min());
+  PodView view(*cluster);
+  fit_to_pod(view, waiting, "", nominations, parts_.policies);
+  const model::NodeState* node = view.find(run.node);
+  if (node == nullptr || !node->inventory->draining.empty()) return false;
   for (std::size_t i = run.done; i < run.moves.size(); ++i) {
     const model::Allocation& planned = *run.moves[i].pod;
     const auto standing = std::ranges::find_if(
         node->allocations, [&](const auto& each) { return each->pod_uid == planned.pod_uid; });
     // One that ended by itself has left its room, too.
     if (standing != node->allocations.end() && **standing != planned) return false;
+    const MovePlace& place = run.places[i];
+    const model::NodeState* to = cluster->find(place.room.node);
+    const bool others_wait = place.room.node != run.node && nominated.contains(place.room.node);
+    if (to == nullptr || others_wait || !to->inventory->draining.empty()) return false;
+    if (!cluster::fits_in_tree(place.demand, model::without_pods(*to, {place.room.pod_uid})))
+      return false;
   }
   const cluster::PodPlan& plan = run.wanted.next.plan;
-  return plan.policy->choose(plan.demand, without_leaving(*node, uids_of(run.moves))).has_value();
+  const model::NodeState left = without_leaving(*node, uids_of(run.moves));
+  return cluster::fits_in_tree(plan.demand, left) &&
+         plan.policy->choose(plan.demand, left).has_value();
 }
 
 void Defragmenter::begin_next(Run& run) {
   const Move& move = run.moves[run.done];
   if (!is_time() || moves_allowed() == 0) return stop("no more moves are allowed now", kNextPlan);
-  if (!holds(run)) return stop("the cluster is not as it was planned any more", kNextPlan);
+  const bool rehearsed_now = run.done == 0;
+  const bool safe = rehearsed_now || (may_arrive(run) && may_move(move));
+  if (!safe || parts_.budgets() == nullptr || !waits_as_planned(run) || !holds(run)) {
+    return stop("the cluster is not as it was planned any more", kNextPlan);
+  }
   if (!parts_.may_write(settings_.api_timeout)) return;  // the next look ends it
   // Before the eviction: the next pod may be made before its answer is here.
   if (!parts_.places.evicted(move.pod->pod_uid)) return stop("a place was lost", kNextPlan);
+  evictions_.push_back(parts_.clock.now());
   const kube::EvictionAnswer answer = parts_.relocation.begin(move);
-  const bool leaves =
-      answer.outcome == EvictionOutcome::kEvicted || answer.outcome == EvictionOutcome::kGone;
-  if (!leaves) {
-    const bool refused = answer.outcome == EvictionOutcome::kRefused;
-    count(refused ? MoveOutcome::kRefused : MoveOutcome::kFailed);
-    spare(move);
-    // Without an answer it may be gone all the same: then its place is kept until that is known.
-    if (refused) parts_.places.end(move.pod->pod_uid);
+  if (answer.outcome == EvictionOutcome::kRefused) {
+    count(MoveOutcome::kRefused);
+    evictions_.pop_back();
+    spare(move, false);
+    parts_.places.end(move.pod->pod_uid);
     return stop("pod " + text_of(*move.pod) + " was not evicted: " + answer.message, kAfterStop);
   }
+  run.leaving =
+      Leaving{.since = parts_.clock.now(), .doubtful = answer.outcome == EvictionOutcome::kFailed};
+  if (run.leaving->doubtful) {
+    count(MoveOutcome::kFailed);
+    spare(move, false);
+    return stop("the eviction of pod " + text_of(*move.pod) + " failed: " + answer.message,
+                kAfterStop);
+  }
   ++run.evicted;
-  evictions_.push_back(parts_.clock.now());
-  run.leaving = Leaving{.since = parts_.clock.now()};
   spdlog::info("pod {} moves from node {} to {}, so that pod {} fits", text_of(*move.pod), run.node,
                move.next.node, run.wanted.next.pod->full_name());
   // The waiting pod may be another tenant's: its UID says enough to who may see it.
@@ -378,9 +444,18 @@ void Defragmenter::begin_next(Run& run) {
 void Defragmenter::watch(Run& run) {
   const Move& move = run.moves[run.done];
   const TimePoint time = parts_.clock.now();
-  const bool stands = parts_.ledger.apply(
-      [&](const model::Ledger& ledger) { return ledger.find(move.pod->pod_uid) != nullptr; });
+  bool leaves = false;
+  const bool stands = parts_.ledger.apply([&](const model::Ledger& ledger) {
+    const auto* entry = ledger.find(move.pod->pod_uid);
+    leaves = entry == nullptr || entry->allocation->terminating;
+    return entry != nullptr;
+  });
   if (!stands && !run.leaving->gone) run.leaving->gone = time;
+  if (run.leaving->doubtful && !leaves && time - run.leaving->since >= kUntilKnown) {
+    parts_.places.end(move.pod->pod_uid);  // it was not evicted
+    return run.leaving.reset();
+  }
+  const bool is_bound = parts_.places.is_bound(move.pod->pod_uid);
   if (run.leaving->gone) {
     const auto pending = parts_.pods.pending();
     const bool waits = std::ranges::any_of(pending, [&](const cluster::PodPtr& pod) {
@@ -388,9 +463,9 @@ void Defragmenter::watch(Run& run) {
              pod->controller == run.places[run.done].controller;
     });
     const bool elsewhere = !waits && time - *run.leaving->gone >= kElsewhere;
-    if (parts_.places.is_bound(move.pod->pod_uid) || elsewhere) return moved(run);
+    if (is_bound || elsewhere) return moved(run);
   }
-  if (time - run.leaving->since < MovePlaces::kUntilTaken) return;
+  if (is_bound || time - run.leaving->since < MovePlaces::kUntilTaken) return;
   count(MoveOutcome::kStalled);
   run.leaving.reset();
   if (!run.ended) {
@@ -413,8 +488,9 @@ void Defragmenter::stop(const std::string& why, seconds pause) {
   count(PlanOutcome::kStopped);
   next_plan_ = parts_.clock.now() + pause;
   parts_.places.end_unused();
-  parts_.promises.forget(pod.uid);
-  if (parts_.pods.find(pod.uid) != nullptr) (void)nominate(pod, "");
+  const cluster::PodPtr shown = parts_.pods.find(pod.uid);
+  const bool was_ours = parts_.promises.withdraw(pod.uid, RoomMaker::kDefragmenter);
+  if (was_ours && shown != nullptr && shown->nominated_node == run_->node) (void)nominate(pod, "");
   if (!run_->leaving) run_.reset();
 }
 

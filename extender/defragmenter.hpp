@@ -72,12 +72,14 @@ inline constexpr std::size_t kPlanOutcomes = 3;
 /// cluster::plan_moves() says which few pods have to leave a node for it, and where each of them
 /// goes; only what it needs for this one pod is carried out:
 ///
+/// Only pods of the same or a lower priority move for it.
+///
 ///  1. Pods, nodes and what stands on them are read at the API server, and each eviction is tried
 ///     as a dry run. If anything speaks against a move, no pod is evicted.
 ///  2. The places of all next pods are reserved (MovePlaces), and the room that they leave is
 ///     promised to the waiting pod, which is nominated to the node.
 ///  3. The pods are evicted one after the other: the next one when the one before is gone and its
-///     controller's next pod has a node. Before each, it is proved again that the plan holds.
+///     controller's next pod has a node. Before each, all is read and proved again.
 ///
 /// If anything is not as planned any more, no further pod is evicted: the next plan begins with the
 /// cluster as it is. Nobody moves while a watch is interrupted or budgets are not known.
@@ -87,19 +89,26 @@ class Defragmenter final : public prometheus::Collectable {
  public:
   /// Of one plan. More than a handful take longer than a waiting pod has use for.
   static constexpr std::size_t kMostMoves = 10;
-  /// Pods that are planned for at once, in kube-scheduler's order.
+  /// Pods of one priority that are planned for at once, those first that wait for longest.
   static constexpr std::size_t kMostWanted = 64;
-  /// Between plans: after one that was carried out, after none was found, after one was stopped.
+  /// Between plans, and after one that was stopped because something went wrong.
   static constexpr std::chrono::seconds kNextPlan{10};
-  static constexpr std::chrono::seconds kAfterNone{60};
   static constexpr std::chrono::seconds kAfterStop{300};
+  /// A pod for which there was no plan, and others of its priority and below, get their turn: it is
+  /// planned for again after that, doubling.
+  static constexpr std::chrono::seconds kAfterNone{60};
+  static constexpr std::chrono::seconds kMostAfterNone{600};
+  /// After an answer of that age kube-scheduler is asked to try the pod again first: the nodes that
+  /// it asked about may have changed since.
+  static constexpr std::chrono::seconds kFresh{120};
   /// For a pod or node that spoke against a move.
   static constexpr std::chrono::seconds kSpared{600};
   /// A pod is gone, and no pod of its controller waits: so long until it counts as moved, though
-  /// its place was not taken. Its controller makes the next one within seconds.
-  static constexpr std::chrono::seconds kElsewhere{10};
-  /// From the last move until the waiting pod has its node.
-  static constexpr std::chrono::seconds kUntilArrival{120};
+  /// its place was not taken. Controllers make the next one within seconds, but for quotas and
+  /// back-off.
+  static constexpr std::chrono::seconds kElsewhere{60};
+  /// An eviction without an answer: the pod that stands after that was not evicted.
+  static constexpr std::chrono::seconds kUntilKnown{30};
 
   struct Parts {
     kube::KubeApi& api;  ///< all outlive it
@@ -108,7 +117,7 @@ class Defragmenter final : public prometheus::Collectable {
     const cluster::PodTable& pods;
     Promises& promises;
     const cluster::PolicySource& policies;
-    const Denials& denials;
+    Denials& denials;
     MovePlaces& places;
     Relocation& relocation;
     /// Null = not known.
@@ -134,7 +143,14 @@ class Defragmenter final : public prometheus::Collectable {
   /// A move that has begun.
   struct Leaving {
     TimePoint since;
+    bool doubtful = false;            ///< the eviction has had no answer
     std::optional<TimePoint> gone{};  ///< since when
+  };
+  /// A pod that kube-scheduler has an answer about.
+  struct Waiting {
+    TimePoint since;
+    TimePoint next_try{};
+    std::chrono::seconds backoff{};
   };
   struct Run {
     cluster::WantedPod wanted;
@@ -144,7 +160,6 @@ class Defragmenter final : public prometheus::Collectable {
     std::size_t done = 0;
     std::size_t evicted = 0;
     std::optional<Leaving> leaving{};
-    std::optional<TimePoint> all_done{};  ///< since when
     bool ended = false;  ///< no more moves begin; the one that has begun is watched to its end
   };
   /// What a plan is made of.
@@ -172,28 +187,33 @@ class Defragmenter final : public prometheus::Collectable {
   void start(Run run);
   /// Nothing speaks against any of the moves.
   [[nodiscard]] bool rehearse(const Run& run);
+  [[nodiscard]] bool may_arrive(const Run& run);
+  [[nodiscard]] bool may_move(const cluster::Move& move);
   [[nodiscard]] bool nominate(const kube::Pod& pod, const std::string& node) const;
 
   void go_on();
   /// @returns false if no move is to begin any more
   [[nodiscard]] bool is_needed(const Run& run) const;
   void finish();
+  /// Is the room for the waiting pod still this one's to make?
+  [[nodiscard]] bool waits_as_planned(const Run& run) const;
+  void put_off(const kube::Pod& waiting, std::chrono::seconds at_least);
   [[nodiscard]] bool holds(const Run& run) const;
   void watch(Run& run);
   void begin_next(Run& run);
   void moved(Run& run);
   void stop(const std::string& why, std::chrono::seconds pause);
-  void spare(const cluster::Move& move);
+  void spare(const cluster::Move& move, bool node);
   void count(MoveOutcome outcome) { ++moves_.at(static_cast<std::size_t>(outcome)); }
   void count(PlanOutcome outcome) { ++plans_.at(static_cast<std::size_t>(outcome)); }
 
   const DefragmenterSettings settings_;
   const Parts parts_;
   MovablePods movable_;
-  std::map<std::string, TimePoint, std::less<>> waiting_;  ///< by pod UID: since when
-  std::map<std::string, TimePoint, std::less<>> spared_;   ///< pods by UID, until when
-  std::map<std::string, TimePoint, std::less<>> closed_;   ///< nodes, until when
-  std::deque<TimePoint> evictions_;                        ///< of the last hour
+  std::map<std::string, Waiting, std::less<>> waiting_;   ///< by pod UID
+  std::map<std::string, TimePoint, std::less<>> spared_;  ///< pods by UID, until when
+  std::map<std::string, TimePoint, std::less<>> closed_;  ///< nodes, until when
+  std::deque<TimePoint> evictions_;                       ///< of the last hour
   std::optional<Run> run_;
   TimePoint next_plan_{};
   std::array<std::atomic<std::uint64_t>, kMoveOutcomes> moves_{};

@@ -16,6 +16,7 @@ namespace tangram::extender {
 namespace {
 
 constexpr int kOk = 200;
+constexpr int kNotFound = 404;
 constexpr int kPageSize = 500;
 
 /// Calls `item` with each object of a list.
@@ -36,19 +37,23 @@ cluster::PodName name_of(const model::Allocation& pod) {
   return {.uid = pod.pod_uid, .ns = pod.pod_namespace, .name = pod.pod_name};
 }
 
-std::string refusal_of(const std::string& node) {
-  return "node " + node + " does not take it any more";
+MoveObstacle refusal_of(const std::string& node) {
+  return {.why = "node " + node + " does not take it any more", .of_node = true};
 }
 
 }  // namespace
 
-Result<void> MovablePods::read_nodes() {
+Result<void> MovablePods::begin() {
   reads_ = 0;
+  waiting_ = waiting();
   std::erase_if(known_,
                 [&](const auto& one) { return parts_.clock.now() - one.second.at >= kRemembered; });
   nodes_.clear();
   return list(parts_.api,
-              {.path = "/api/v1/nodes", .query = {}, .body = {}, .timeout = parts_.api_timeout},
+              {.path = "/api/v1/nodes",
+               .query = {{"resourceVersion", "0"}},  // from the API server's cache
+               .body = {},
+               .timeout = parts_.api_timeout},
               [&](std::string_view object) {
                 auto name = kube::decode_node(std::string(object));
                 auto rules = cluster::read_node_rules(std::string(object));
@@ -67,7 +72,9 @@ std::shared_ptr<const cluster::PlacelessPod> MovablePods::next_of(
     const cluster::BudgetList& budgets) {
   const model::NodeState* node = cluster.find(pod.node);
   const Known* known = node == nullptr ? nullptr : find(pod);
-  if (known == nullptr || !known->movable || waits(*known)) return nullptr;
+  if (known == nullptr || !known->movable || waiting_.contains(owner_of(known->pod))) {
+    return nullptr;
+  }
   auto next = cluster::next_pod_of(known->pod, parts_.policies);
   const bool as_before =
       next != nullptr && cluster::is_as_its_template(pod, next->plan.demand.gpu, *node);
@@ -82,6 +89,9 @@ const MovablePods::Known* MovablePods::find(const model::Allocation& pod) {
   if (!known) {
     spdlog::debug("pod {}/{} is not moved: {}", pod.pod_namespace, pod.pod_name,
                   known.error().message);
+    const bool none_answers =
+        known.error().code == Errc::kTimeout || known.error().code == Errc::kUnavailable;
+    if (none_answers) reads_ = kMostReads;  // the others would wait for as long
     return nullptr;
   }
   const Known* kept = &known_.insert_or_assign(pod.pod_uid, *std::move(known)).first->second;
@@ -94,7 +104,8 @@ Result<kube::Response> MovablePods::get(const std::string& path) const {
       parts_.api.call({.path = path, .query = {}, .body = {}, .timeout = parts_.api_timeout});
   if (!response) return response.error();
   if (response->status != kOk) {
-    return fail(Errc::kUnavailable, path + ": " + kube::status_message(*response));
+    return fail(response->status == kNotFound ? Errc::kNotFound : Errc::kUnavailable,
+                path + ": " + kube::status_message(*response));
   }
   return response;
 }
@@ -108,17 +119,22 @@ Result<MovablePods::Known> MovablePods::read(const cluster::PodName& pod) const 
   if (!decoded) return decoded.error();
   if (decoded->uid != pod.uid) return fail(Errc::kNotFound, "it was deleted and made anew");
   const bool movable = cluster::may_move(*decoded) && rules->open_rule.empty() &&
-                       !decoded->deleting && !decoded->node.empty();
+                       rules->grace_s <= kMostGrace.count() && !decoded->deleting &&
+                       !decoded->node.empty();
   return Known{.at = parts_.clock.now(),
                .movable = movable,
                .pod = *std::move(decoded),
                .rules = *std::move(rules)};
 }
 
-bool MovablePods::waits(const Known& known) const {
-  return std::ranges::any_of(parts_.pods.pending(), [&](const cluster::PodPtr& pod) {
-    return pod->ns == known.pod.ns && pod->controller == known.pod.controller;
-  });
+std::pair<std::string, std::string> MovablePods::owner_of(const kube::Pod& pod) {
+  return {pod.ns, pod.controller.kind + "/" + pod.controller.name};
+}
+
+MovablePods::Controllers MovablePods::waiting() const {
+  Controllers all;
+  for (const cluster::PodPtr& pod : parts_.pods.pending()) all.insert(owner_of(*pod));
+  return all;
 }
 
 bool MovablePods::takes(const std::string& uid, const std::string& node) const {
@@ -133,25 +149,33 @@ bool MovablePods::is_open(const std::string& node) const {
   return rules != nodes_.end() && rules->second.ready && !rules->second.unschedulable;
 }
 
-std::string MovablePods::obstacle(const model::Allocation& pod, const std::string& to) {
+MoveObstacle MovablePods::obstacle(const model::Allocation& pod, const std::string& to) {
   known_.erase(pod.pod_uid);
   const auto known = read(name_of(pod));
-  if (!known) return known.error().message;
-  if (!known->movable) return "the pod may not move any more";
-  if (waits(*known)) return "another pod of its controller waits for a node";
+  if (!known) return {known.error().message};
+  if (!known->movable) return {"the pod may not move any more"};
+  if (waiting().contains(owner_of(known->pod))) {
+    return {"another pod of its controller waits for a node"};
+  }
   const auto rules = read_node(to);
-  if (!rules) return rules.error().message;
+  if (!rules) return {rules.error().message};
   return cluster::takes(*rules, known->rules) ? guard_of(to) : refusal_of(to);
 }
 
-std::string MovablePods::obstacle(const kube::Pod& waiting, const std::string& to) const {
+MoveObstacle MovablePods::obstacle(const kube::Pod& waiting, const std::string& to) const {
   auto known = read({.uid = waiting.uid, .ns = waiting.ns, .name = waiting.name});
-  if (!known) return known.error().message;
-  if (!known->pod.node.empty() || known->pod.deleting) return "the pod does not wait any more";
+  if (!known) return {known.error().message};
+  if (!known->pod.node.empty() || known->pod.deleting) {
+    return {"the pod does not wait any more"};
+  }
   const auto rules = read_node(to);
-  if (!rules) return rules.error().message;
-  known->rules.open_rule.clear();  // kube-scheduler has looked at those
-  return cluster::takes(*rules, known->rules) ? "" : refusal_of(to);
+  if (!rules) return {rules.error().message};
+  if (!known->rules.open_rule.empty()) {
+    // kube-scheduler has looked at those, and at the affinity, which may be one of them.
+    known->rules.open_rule.clear();
+    known->rules.has_node_affinity = false;
+  }
+  return cluster::takes(*rules, known->rules) ? MoveObstacle() : refusal_of(to);
 }
 
 /// By a list, which needs no other right than the watch does.
@@ -169,7 +193,7 @@ Result<cluster::NodeRules> MovablePods::read_node(const std::string& name) const
 }
 
 /// A pod there may keep others away, by anti-affinity: which, is not looked at.
-std::string MovablePods::guard_of(const std::string& node) const {
+MoveObstacle MovablePods::guard_of(const std::string& node) const {
   bool guarded = false;
   const auto listed = list(parts_.api,
                            {.path = "/api/v1/pods",
@@ -180,8 +204,9 @@ std::string MovablePods::guard_of(const std::string& node) const {
                              const auto rules = cluster::read_pod_rules(std::string(object));
                              guarded = guarded || !rules || rules->has_anti_affinity;
                            });
-  if (!listed) return listed.error().message;
-  return guarded ? "a pod of node " + node + " must not run beside certain others" : "";
+  if (!listed) return {listed.error().message};
+  if (!guarded) return {};
+  return {.why = "a pod of node " + node + " must not run beside certain others", .of_node = true};
 }
 
 }  // namespace tangram::extender

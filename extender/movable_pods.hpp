@@ -18,8 +18,15 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace tangram::extender {
+
+/// Why a move is not safe.
+struct MoveObstacle {
+  std::string why;       ///< empty = nothing speaks against it
+  bool of_node = false;  ///< the node that the pod is to come to is the reason
+};
 
 /// What a plan of moves has to know of pods and nodes beyond the ledger: who makes a pod anew, and
 /// which nodes take it then. That is not kept of all pods of a cluster, so a plan's candidates are
@@ -31,6 +38,8 @@ class MovablePods {
   static constexpr std::size_t kMostReads = 200;
   /// Pods remembered; those of former plans that are gone or old are forgotten first.
   static constexpr std::size_t kMostKnown = 4'096;
+  /// MovePlaces keeps the place of an evicted pod for so long and a minute.
+  static constexpr std::chrono::seconds kMostGrace{240};
   /// A controller's template does not change the pods that it has made, but their labels may.
   static constexpr std::chrono::seconds kRemembered{600};
 
@@ -43,9 +52,9 @@ class MovablePods {
   };
   explicit MovablePods(const Parts& parts) : parts_(parts) {}
 
-  /// Reads all nodes, for one plan.
+  /// Begins a plan: reads all nodes.
   /// @returns kUnavailable: another try may succeed
-  Result<void> read_nodes();
+  Result<void> begin();
 
   /// By what the ledger has, without reading the pod.
   [[nodiscard]] static bool may_be_movable(const model::Allocation& pod);
@@ -59,11 +68,10 @@ class MovablePods {
   /// Do pods come to the node at all: ready and not cordoned?
   [[nodiscard]] bool is_open(const std::string& node) const;
 
-  /// Why a move is not safe, by the pod, the node that its next pod is to come to and the pods
-  /// there, all read at this moment; "" = it is.
-  [[nodiscard]] std::string obstacle(const model::Allocation& pod, const std::string& to);
+  /// By the pod, the node that its next pod is to come to and the pods there, read at this moment.
+  [[nodiscard]] MoveObstacle obstacle(const model::Allocation& pod, const std::string& to);
   /// The same of a waiting pod, of which kube-scheduler has asked about the node.
-  [[nodiscard]] std::string obstacle(const kube::Pod& waiting, const std::string& to) const;
+  [[nodiscard]] MoveObstacle obstacle(const kube::Pod& waiting, const std::string& to) const;
 
  private:
   struct Known {
@@ -74,15 +82,18 @@ class MovablePods {
   };
   [[nodiscard]] const Known* find(const model::Allocation& pod);
   Result<Known> read(const cluster::PodName& pod) const;
-  /// Has the controller a pod without a node?
-  [[nodiscard]] bool waits(const Known& known) const;
+  using Controllers = std::set<std::pair<std::string, std::string>>;  ///< namespace, "kind/name"
+  /// Those that have a pod without a node.
+  [[nodiscard]] Controllers waiting() const;
+  [[nodiscard]] static std::pair<std::string, std::string> owner_of(const kube::Pod& pod);
   Result<kube::Response> get(const std::string& path) const;
   Result<cluster::NodeRules> read_node(const std::string& name) const;
-  [[nodiscard]] std::string guard_of(const std::string& node) const;
+  [[nodiscard]] MoveObstacle guard_of(const std::string& node) const;
 
   const Parts parts_;
   std::map<std::string, Known, std::less<>> known_;  ///< by UID
   std::map<std::string, cluster::NodeRules, std::less<>> nodes_;
+  Controllers waiting_;  ///< when the plan began
   std::size_t reads_ = 0;
 };
 

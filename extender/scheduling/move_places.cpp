@@ -9,9 +9,11 @@ namespace tangram::extender {
 
 bool MovePlaces::reserve(std::vector<MovePlace> places) {
   const std::scoped_lock lock(mutex_);
+  const auto is_kept = [&](const MovePlace& place) { return find(place.mover) != nullptr; };
+  if (std::ranges::any_of(places, is_kept)) return false;
   const bool all = ledger_.apply([&](model::Ledger& ledger) {
     const bool reserved = std::ranges::all_of(places, [&](const MovePlace& place) {
-      return ledger.reserve(place.room, kHold).has_value();
+      return ledger.reserve(place.room, hold_).has_value();
     });
     if (reserved) return true;
     for (const MovePlace& place : places) ledger.release_reservation(place.room.pod_uid);
@@ -29,7 +31,9 @@ bool MovePlaces::evicted(std::string_view mover) {
   if (kept == kept_.end()) return false;
   kept->place.room.priority = model::kNoPriority;
   kept->until = clock_.now() + kUntilTaken;
-  return reserve_again(*kept);
+  if (reserve_again(*kept)) return true;
+  kept_.erase(kept);
+  return false;
 }
 
 bool MovePlaces::keep() {
@@ -49,7 +53,12 @@ bool MovePlaces::reserve_again(Kept& kept) {
     kept.bound = taken != nullptr && taken->phase == model::Phase::kConfirmed;
     if (taken != nullptr) return true;
     kept.taker.clear();
-    return ledger.reserve(kept.place.room, kHold).has_value();
+    const auto* own = ledger.find(kept.place.room.pod_uid);
+    if (own == nullptr || own->allocation->priority != kept.place.room.priority) {
+      return ledger.reserve(kept.place.room, hold_).has_value();
+    }
+    ledger.renew_reservation(kept.place.room.pod_uid, hold_);
+    return true;
   });
 }
 
@@ -103,6 +112,14 @@ const MovePlaces::Kept* MovePlaces::find_for(const kube::Pod& pod,
   return free;
 }
 
+void MovePlaces::leave_out(std::vector<model::AllocationPtr>& unconfirmed) const {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(unconfirmed, [&](const model::AllocationPtr& one) {
+    return std::ranges::any_of(
+        kept_, [&](const Kept& kept) { return kept.place.room.pod_uid == one->pod_uid; });
+  });
+}
+
 std::optional<model::Allocation> MovePlaces::place_for(const kube::Pod& pod,
                                                        const model::PodDemand& demand) const {
   const std::scoped_lock lock(mutex_);
@@ -112,7 +129,7 @@ std::optional<model::Allocation> MovePlaces::place_for(const kube::Pod& pod,
   place.pod_uid = pod.uid;
   place.pod_name = pod.name;
   place.labels = pod.labels;
-  place.priority = pod.priority;
+  place.priority = model::kNoPriority;  // as before: the bind replaces it
   return place;
 }
 
@@ -128,7 +145,7 @@ bool MovePlaces::take(const model::Allocation& of_pod, std::chrono::milliseconds
   const bool taken = ledger_.apply([&](model::Ledger& ledger) {
     ledger.release_reservation(kept->place.room.pod_uid);
     if (ledger.reserve(of_pod, hold)) return true;
-    (void)ledger.reserve(kept->place.room, kHold);
+    (void)ledger.reserve(kept->place.room, hold_);
     return false;
   });
   if (taken) kept->taker = of_pod.pod_uid;

@@ -28,19 +28,21 @@ struct MovePlace {
 /// that requests the same takes the place of an evicted one, whichever it is: they are alike.
 ///
 /// Before the eviction a place yields to more important pods, and is lost then. After it, it yields
-/// to no pod, for kUntilTaken at most. Whoever owns this calls keep() before kHold has passed, so
+/// to no pod, for kUntilTaken at most. Whoever owns this calls keep() before `hold` has passed, so
 /// that what a process leaves behind ends by itself. Threads: safe.
 class MovePlaces {
  public:
-  static constexpr std::chrono::milliseconds kHold{10'000};
-  /// From the eviction: the grace period of a StatefulSet's pod, whose next one is made after it.
+  /// From the eviction: the grace period of a StatefulSet's pod, whose next one is made after it,
+  /// and a minute for that one.
   static constexpr std::chrono::seconds kUntilTaken{300};
 
-  MovePlaces(cluster::SharedLedger& ledger, const Clock& clock) : ledger_(ledger), clock_(clock) {}
+  MovePlaces(cluster::SharedLedger& ledger, const Clock& clock, std::chrono::milliseconds hold)
+      : ledger_(ledger), clock_(clock), hold_(hold) {}
 
-  /// Reserves all of them. @returns false if one has no room any more: then none is reserved
+  /// Reserves all of them. @returns false if one has no room any more, or its mover has a place:
+  /// then none is reserved
   [[nodiscard]] bool reserve(std::vector<MovePlace> places);
-  /// The mover is evicted now. @returns false if its place is lost
+  /// The mover is evicted now. @returns false if its place is lost: it ends
   [[nodiscard]] bool evicted(std::string_view mover);
   /// Renews all. @returns false if one was lost whose mover is not evicted
   [[nodiscard]] bool keep();
@@ -53,6 +55,9 @@ class MovePlaces {
   void end_all();
 
   // By the verbs.
+
+  /// Of the room that others may give up again, this is not to be waited for: it takes minutes.
+  void leave_out(std::vector<model::AllocationPtr>& unconfirmed) const;
 
   /// The place that this pod may take, as its own allocation. @returns nothing if there is none
   [[nodiscard]] std::optional<model::Allocation> place_for(const kube::Pod& pod,
@@ -77,8 +82,9 @@ class MovePlaces {
 
   cluster::SharedLedger& ledger_;
   const Clock& clock_;
-  mutable std::mutex mutex_;  ///< before the ledger's
-  std::vector<Kept> kept_;    ///< of one plan: a handful
+  const std::chrono::milliseconds hold_;  ///< of a reservation
+  mutable std::mutex mutex_;              ///< before the ledger's
+  std::vector<Kept> kept_;                ///< of one plan: a handful
 };
 
 }  // namespace tangram::extender

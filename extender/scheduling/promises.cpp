@@ -41,21 +41,32 @@ void Promises::made(const kube::Pod& pod,
   forget_oldest(by_pod_, kMost, [](const auto& entry) { return entry.second.made; });
 }
 
-void Promises::evicting(const kube::Pod& pod, const std::string& node,
-                        std::vector<std::string> victims) {
+bool Promises::evicting(const kube::Pod& pod, const std::string& node,
+                        std::vector<std::string> victims, RoomMaker by) {
   Promise promise{.pod = cluster::waiting_pod(pod),
                   .victims = {{node, std::move(victims)}},
                   .made = clock_.now(),
-                  .by_extender = true,
+                  .by = by,
                   .evicting = true};
   const std::scoped_lock lock(mutex_);
-  by_pod_.insert_or_assign(pod.uid, std::move(promise));
-  forget_oldest(by_pod_, kMost, [](const auto& entry) { return entry.second.made; });
+  const auto [entry, is_new] = by_pod_.try_emplace(pod.uid);
+  if (!is_new && entry->second.by != by) return false;
+  entry->second = std::move(promise);
+  forget_oldest(by_pod_, kMost, [](const auto& each) { return each.second.made; });
+  return true;
 }
 
 void Promises::forget(std::string_view pod_uid) {
   const std::scoped_lock lock(mutex_);
   if (const auto found = by_pod_.find(pod_uid); found != by_pod_.end()) by_pod_.erase(found);
+}
+
+bool Promises::withdraw(std::string_view pod_uid, RoomMaker by) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = by_pod_.find(pod_uid);
+  if (found == by_pod_.end() || found->second.by != by) return false;
+  by_pod_.erase(found);
+  return true;
 }
 
 void Promises::review(const model::ClusterSnapshot& cluster, const cluster::PodTable& pods) {
@@ -93,15 +104,10 @@ bool Promises::review(Promise& promise, const kube::Pod* shown,
   return now - *promise.victims_gone < kUntilAsked;
 }
 
-bool Promises::made_to(std::string_view pod_uid) const {
-  const std::scoped_lock lock(mutex_);
-  return by_pod_.contains(pod_uid);
-}
-
-bool Promises::made_by_preempt(std::string_view pod_uid) const {
+std::optional<RoomMaker> Promises::maker(std::string_view pod_uid) const {
   const std::scoped_lock lock(mutex_);
   const auto found = by_pod_.find(pod_uid);
-  return found != by_pod_.end() && !found->second.by_extender;
+  return found == by_pod_.end() ? std::nullopt : std::optional(found->second.by);
 }
 
 std::vector<Nomination> Promises::nominated() const {
@@ -109,7 +115,7 @@ std::vector<Nomination> Promises::nominated() const {
   std::vector<Nomination> pods;
   for (const auto& [uid, promise] : by_pod_) {
     for (const auto& [name, victims] : promise.victims) {
-      pods.push_back({promise.pod, name, victims, promise.by_extender});
+      pods.push_back({promise.pod, name, victims, promise.by != RoomMaker::kScheduler});
     }
   }
   return pods;

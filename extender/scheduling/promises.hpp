@@ -15,6 +15,13 @@
 
 namespace tangram::extender {
 
+/// Who makes room for a pod.
+enum class RoomMaker {
+  kScheduler,    ///< kube-scheduler, which called /preempt
+  kPreemptor,    ///< the extender, for the pod's priority
+  kDefragmenter  ///< the extender, by moving pods
+};
+
 /// A pod, and a node that it counts as nominated to.
 struct Nomination {
   cluster::PodPtr pod;
@@ -46,17 +53,21 @@ class Promises {
 
   /// /preempt left these nodes to the pod. Replaces an earlier promise to it.
   void made(const kube::Pod& pod, const std::map<std::string, Victims, std::less<>>& nodes);
-  /// The extender itself evicts these pods for the pod. Replaces an earlier promise to it. It ends
-  /// kUntilAsked after its victims are gone.
-  void evicting(const kube::Pod& pod, const std::string& node, std::vector<std::string> victims);
-  /// The pod is bound, or nobody leaves for it after all.
+  /// The extender itself evicts these pods for the pod. Replaces an earlier promise of the same
+  /// maker. It ends kUntilAsked after its victims are gone.
+  /// @returns false if another one makes room for it already
+  [[nodiscard]] bool evicting(const kube::Pod& pod, const std::string& node,
+                              std::vector<std::string> victims, RoomMaker by);
+  /// The pod is bound.
   void forget(std::string_view pod_uid);
+  /// Nobody leaves for it after all. @returns false if the promise to it is not of this maker
+  bool withdraw(std::string_view pod_uid, RoomMaker by);
   /// Looks at what has become of the victims and the pods.
   void review(const model::ClusterSnapshot& cluster, const cluster::PodTable& pods);
 
-  [[nodiscard]] bool made_to(std::string_view pod_uid) const;
-  /// By /preempt: kube-scheduler evicts for the pod, or has done so.
-  [[nodiscard]] bool made_by_preempt(std::string_view pod_uid) const;
+  [[nodiscard]] bool made_to(std::string_view pod_uid) const { return maker(pod_uid).has_value(); }
+  /// @returns nothing if nobody makes room for the pod
+  [[nodiscard]] std::optional<RoomMaker> maker(std::string_view pod_uid) const;
   /// The pods as of waiting_pod(), once for each node that is promised to them.
   [[nodiscard]] std::vector<Nomination> nominated() const;
 
@@ -65,7 +76,7 @@ class Promises {
     cluster::PodPtr pod;  ///< as it was when the promise was made
     std::map<std::string, std::vector<std::string>, std::less<>> victims;  ///< UIDs, by node
     TimePoint made;
-    bool by_extender = false;                 ///< evicting()
+    RoomMaker by = RoomMaker::kScheduler;
     bool evicting = false;                    ///< one node is left, and victims leave it
     std::optional<TimePoint> victims_gone{};  ///< since when
   };

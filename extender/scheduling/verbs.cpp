@@ -71,7 +71,7 @@ std::string Verbs::filter(std::string text) {
   const Standing standing = stand(args->pod.uid);  // one: all nodes judged at one moment
   if (!standing.bound_for.empty()) return repeat_offer(*args, standing.bound_for);
   const NodeSet refused = parts_.offers.begin_filter(args->pod.uid);
-  if (const auto place = offer_reserved(*args, *plan, refused)) {
+  if (const auto place = refused.empty() ? offer_reserved(*args, *plan) : std::nullopt) {
     remember_outcome(*args, *place, *standing.cluster, false);
     return encode(*args, *place);
   }
@@ -88,6 +88,8 @@ std::string Verbs::filter(std::string text) {
     if (plan->demand.gpu.asks_gpu()) {
       reserve(args->pod, *plan, *cluster.find(args->node_names[result.kept.front()]));
     }
+  } else if (auto place = offer_reserved(*args, *plan)) {
+    result = *std::move(place);
   } else if (const auto way =
                  make_way_on_best(standing.unconfirmed, {args->node_names, refused}, plan->demand,
                                   cluster, *plan->policy, args->pod.priority, budget)) {
@@ -104,10 +106,9 @@ std::string Verbs::filter(std::string text) {
 }
 
 std::optional<FilterResult> Verbs::offer_reserved(const FilterArgs& args,
-                                                  const cluster::PodPlan& plan,
-                                                  const NodeSet& refused) const {
+                                                  const cluster::PodPlan& plan) const {
   const auto place = parts_.move_places.place_for(args.pod, plan.demand);
-  if (!place || refused.contains(place->node)) return std::nullopt;
+  if (!place) return std::nullopt;
   const auto asked = std::ranges::find(args.node_names, place->node);
   const bool taken =
       asked != args.node_names.end() &&
@@ -165,8 +166,9 @@ std::string Verbs::filter_member(const FilterArgs& args, const Result<cluster::P
 std::string_view Verbs::why_again(const FilterArgs& args, const cluster::PodPlan& plan,
                                   const Standing& standing, const PodView& cluster,
                                   const FilterResult& result, model::SearchBudget& budget) const {
-  if (fits_without(standing.unconfirmed, args.node_names, plan.demand, cluster, *plan.policy,
-                   budget)) {
+  auto unconfirmed = standing.unconfirmed;
+  parts_.move_places.leave_out(unconfirmed);
+  if (fits_without(unconfirmed, args.node_names, plan.demand, cluster, *plan.policy, budget)) {
     return kSettling;
   }
   if (result.untried > 0) return kUnfinished;

@@ -114,8 +114,7 @@ class Verbs {
                                            model::SearchBudget& budget) const;
   /// The answer to a pod for which a place is reserved, and which may come to its node.
   [[nodiscard]] std::optional<FilterResult> offer_reserved(const FilterArgs& args,
-                                                           const cluster::PodPlan& plan,
-                                                           const NodeSet& refused) const;
+                                                           const cluster::PodPlan& plan) const;
   void reserve(const kube::Pod& pod, const cluster::PodPlan& plan, const model::NodeState& node,
                const model::Ledger::Uids& displaced = {});
   /// The pod waits for something that passes by itself.

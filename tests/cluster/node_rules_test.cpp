@@ -105,6 +105,8 @@ TEST(NodeRulesTest, AreOpenWhereOtherPodsCount) {
   EXPECT_EQ(open(R"("topologySpreadConstraints":[{"whenUnsatisfiable":"ScheduleAnyway"}])"), "");
   EXPECT_EQ(open(R"("containers":[{"resources":{"limits":{"rdma/hca":"1","cpu":"1"}}}])"),
             "it requests other devices");
+  EXPECT_EQ(open(R"("containers":[{"resources":{"requests":{"ephemeral-storage":"1Gi"}}}])"),
+            "it requests ephemeral storage");
   EXPECT_EQ(open(R"("containers":[{"resources":{"limits":{"tangram.dev/gpu-slot":"1"}}}])"), "");
   EXPECT_EQ(open(R"("initContainers":[{"ports":[{"hostPort":80}]}])"),
             "it needs a port of its node");

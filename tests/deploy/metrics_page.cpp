@@ -147,7 +147,7 @@ std::string extender_text() {
                                                     .following = [] { return false; },
                                                     .may_write = [](auto) { return false; },
                                                     .report = nullptr});
-  extender::MovePlaces places(ledger, clock);
+  extender::MovePlaces places(ledger, clock, {});
   extender::Evicting relocation(api, {});
   const extender::Defragmenter defragmenter({}, {.api = api,
                                                  .clock = clock,

@@ -199,6 +199,7 @@ TEST_F(DefragmenterTest, ActsOnlyWhereItKnowsEnough) {
   look_for(5s);
   EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U);
   budgets_known_ = true;
+  ask_again("whole");
   look_for(11s);
   EXPECT_EQ(leaving().size(), 1U);
 }
@@ -300,9 +301,9 @@ TEST_F(DefragmenterTest, GoesOnIfTheNextPodFoundAnotherNode) {
   look_for(61s);
   const std::string mover = leaving().front();
   rig_.end_pod(mover);
-  look_for(5s);
+  look_for(Defragmenter::kElsewhere);
   EXPECT_EQ(moves("moved"), 0) << "its controller may not have made the next one yet";
-  look_for(6s);
+  look_for(1s);
   EXPECT_EQ(moves("moved"), 1);
 }
 
@@ -324,6 +325,7 @@ TEST_F(DefragmenterTest, BeginsInTheHoursThatAreAllowed) {
   make({.enabled = true, .from_hour = 1, .until_hour = 2});
   wants_a_card();
   look_for(3'598s);
+  ask_again("whole");
   EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U);
   look_for(15s);
   EXPECT_EQ(leaving().size(), 1U);
@@ -357,7 +359,9 @@ TEST_F(DefragmenterTest, MovesNoMoreInAnHourThanAllowed) {
   ask_again("second");
   look_for(3'000s);
   EXPECT_EQ(leaving(), Lines{});
-  look_for(600s);
+  look_for(550s);
+  ask_again("second");
+  look_for(60s);
   EXPECT_EQ(leaving().size(), 1U) << "an hour after the first";
 }
 
@@ -367,8 +371,108 @@ TEST_F(DefragmenterTest, MovesNothingForAGainThatIsTooSmall) {
   look_for(120s);
   EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U) << "1 card for 0.4 is 250 %";
   make({.enabled = true, .min_gain_percent = 250});
-  look_for(61s);
+  look_for(55s);
+  ask_again("whole");
+  look_for(10s);
   EXPECT_EQ(leaving().size(), 1U);
+}
+
+TEST_F(DefragmenterTest, MovesNoPodOfAHigherPriority) {
+  for (const char* node : {"a", "b", "c"}) rig_.end_pod(std::string("on-") + node);
+  for (const char* node : {"a", "b", "c"}) {
+    const std::string name = std::string("top-") + node;
+    const std::string uid = pod(name, "0.4", "ReplicaSet", kUrgent);
+    EXPECT_EQ(rig_.bind(name, uid, node).outcome, BindOutcome::kBound);
+    rig_.show(name);
+  }
+  wants_a_card("humble", kUrgent - 1);
+  wants_a_card("equal", kUrgent);
+  look_for(61s);
+  EXPECT_EQ(reports_.front(), "equal MakingRoom");
+  EXPECT_EQ(leaving().size(), 1U);
+}
+
+TEST_F(DefragmenterTest, GivesEachPriorityItsTurn) {
+  testing::PodText picky;
+  picky.name = "picky";
+  picky.annotations = {{"tangram.dev/gpu-fraction", "1"}, {"tangram.dev/gpu-model", "none"}};
+  picky.priority = kUrgent;
+  rig_.add_pod(picky);
+  rig_.show("picky");
+  ask_again("picky");
+  wants_a_card();
+  look_for(61s);
+  EXPECT_EQ(leaving(), Lines{}) << "no move helps the first";
+  look_for(11s);
+  EXPECT_EQ(leaving().size(), 1U);
+}
+
+TEST_F(DefragmenterTest, AsksKubeSchedulerAgainIfItsLastQuestionIsOld) {
+  make({.enabled = true, .waited = 300s});
+  wants_a_card();
+  look_for(301s);
+  EXPECT_EQ(leaving(), Lines{});
+  EXPECT_EQ(rig_.denials.offered_in_vain(), Lines{rig_.table.find("ml", "whole")->uid});
+  ask_again("whole");
+  look_for(11s);
+  EXPECT_EQ(leaving().size(), 1U);
+}
+
+TEST_F(DefragmenterTest, StopsIfTheWaitingPodAsksForSomethingElse) {
+  for (const char* node : {"a", "b", "c"}) {
+    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
+  }
+  wants_a_card();
+  look_for(61s);
+  const std::string first = leaving().front();
+  rig_.ask(
+      testing::write_request(kube::Method::kPatch, "/api/v1/namespaces/ml/pods/whole",
+                             R"({"metadata":{"annotations":{"tangram.dev/gpu-fraction":"0.2"}}})"));
+  rig_.show("whole");
+  rig_.end_pod(first);
+  look_for(61s);
+  EXPECT_EQ(plans("stopped"), 1);
+  EXPECT_EQ(moves("moved"), 1) << "what has begun is watched to its end";
+  EXPECT_EQ(leaving(), Lines{});
+}
+
+TEST_F(DefragmenterTest, ReadsAllAgainBeforeTheSecondMove) {
+  for (const char* node : {"a", "b", "c"}) {
+    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
+  }
+  wants_a_card();
+  look_for(61s);
+  const std::string first = leaving().front();
+  for (const char* node : {"a", "b", "c"}) patch_node(node, R"({"unschedulable":true})");
+  rig_.end_pod(first);
+  look_for(62s);
+  EXPECT_EQ(plans("stopped"), 1);
+  EXPECT_EQ(leaving(), Lines{});
+}
+
+TEST_F(DefragmenterTest, LeavesThePromiseOfOthers) {
+  wants_a_card();
+  look_for(61s);
+  const kube::Pod whole = *rig_.table.find("ml", "whole");
+  rig_.promises.made(whole, {{"b", Victims{.uids = {"somebody"}}}});
+  look_for(1s);
+  EXPECT_EQ(plans("stopped"), 1);
+  EXPECT_EQ(rig_.promises.maker(whole.uid), RoomMaker::kScheduler);
+}
+
+TEST_F(DefragmenterTest, WatchesAPodWhoseEvictionHadNoAnswer) {
+  wants_a_card();
+  rig_.api.plan().add({.match = kEvictions,
+                       .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 500},
+                       .times = 1,
+                       .every = 2});
+  look_for(61s);
+  EXPECT_EQ(moves("failed"), 1);
+  EXPECT_EQ(plans("stopped"), 1);
+  EXPECT_EQ(rig_.ledger.apply([](const auto& now) { return now.reserved_count(); }), 1U);
+  look_for(Defragmenter::kUntilKnown);
+  EXPECT_EQ(rig_.ledger.apply([](const auto& now) { return now.reserved_count(); }), 0U)
+      << "it stands as before";
 }
 
 TEST_F(DefragmenterTest, LeavesAPodThatGetsRoomOtherwise) {

@@ -48,7 +48,7 @@ struct Rig {
        .groups = pod_groups,
        .denials = denials},
       {.hold = std::chrono::milliseconds(3'000), .long_hold = std::chrono::milliseconds(120'000)}};
-  MovePlaces move_places{ledger, clock};
+  MovePlaces move_places{ledger, clock, std::chrono::milliseconds(10'000)};
   bool may_write = true;
   cluster::FeedCounters counters;
   cluster::NodeFeed nodes{ledger, counters};

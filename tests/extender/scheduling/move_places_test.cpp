@@ -51,7 +51,9 @@ class MovePlacesTest : public VerbsTest {
 TEST_F(MovePlacesTest, GiveThePlaceToTheNextPodOfTheController) {
   ASSERT_TRUE(places_.reserve({place()}));
   EXPECT_EQ(used(), 500);
-  EXPECT_EQ(nodes_for("next"), R"(["a","b","c"])") << "the mover has not left yet";
+  const cluster::PodPtr next = rig_.table.find(uids_["next"]);
+  const model::PodDemand demand = rig_.policies.plan(*next)->demand;
+  EXPECT_FALSE(places_.place_for(*next, demand)) << "the mover has not left yet";
   ASSERT_TRUE(places_.evicted("mover"));
   EXPECT_EQ(nodes_for("next"), R"(["b"])");
   EXPECT_EQ(used(), 500) << "reserved once, not twice";
@@ -125,8 +127,40 @@ TEST_F(MovePlacesTest, YieldToMoreImportantPodsUntilTheEviction) {
   ASSERT_TRUE(places_.reserve({place()}));
   ASSERT_TRUE(places_.evicted("mover"));
   wait_urgently("urgent", "0.6");
-  EXPECT_EQ(json_at(verbs().filter(ask("urgent", R"(["b"])")), "NodeNames"), "<none>");
+  EXPECT_EQ(json_at(verbs().filter(ask("urgent", R"(["b"])")), "NodeNames"), "[]");
   EXPECT_TRUE(places_.keep());
+}
+
+TEST_F(MovePlacesTest, StayForAPodThatTookOneWhileMoreImportantOnesCome) {
+  ASSERT_TRUE(places_.reserve({place()}));
+  ASSERT_TRUE(places_.evicted("mover"));
+  EXPECT_EQ(nodes_for("next"), R"(["b"])");
+  wait_urgently("urgent", "0.6");
+  EXPECT_EQ(json_at(verbs().filter(ask("urgent", R"(["b"])")), "NodeNames"), "<none>");
+  EXPECT_EQ(rig_.bind("next", uids_["next"], "b").outcome, BindOutcome::kBound);
+}
+
+TEST_F(MovePlacesTest, AreOfferedAgainAfterAFailedBind) {
+  for (const char* node : {"a", "c"}) {
+    const std::string uid = wait(std::string("full-") + node, node[0] == 'a' ? "0.5" : "1");
+    EXPECT_EQ(rig_.bind(std::string("full-") + node, uid, node).outcome, BindOutcome::kBound);
+  }
+  ASSERT_TRUE(places_.reserve({place()}));
+  ASSERT_TRUE(places_.evicted("mover"));
+  EXPECT_EQ(nodes_for("next"), R"(["b"])");
+  EXPECT_EQ(nodes_for("next"), R"(["b"])") << "there is no other room, though b refused it";
+}
+
+TEST_F(MovePlacesTest, EndIfOneIsLostAtTheEviction) {
+  ASSERT_TRUE(places_.reserve({place()}));
+  EXPECT_FALSE(places_.reserve({place()})) << "of the same mover";
+  wait_urgently("urgent", "0.6");
+  EXPECT_EQ(json_at(verbs().filter(ask("urgent", R"(["b"])")), "NodeNames"), R"(["b"])");
+  EXPECT_FALSE(places_.evicted("mover"));
+  rig_.end_pod("urgent");
+  rig_.clock.advance(4s);
+  EXPECT_TRUE(places_.keep());
+  EXPECT_EQ(used(), 0) << "nothing is reserved for a pod that stays";
 }
 
 TEST_F(MovePlacesTest, AreReservedAllOrNone) {

@@ -233,6 +233,14 @@ std::string preemption_text(const ExplainView& view) {
   return "preemption on node " + view.preemption_node + " would evict " + joined(names);
 }
 
+/// The room that others make for the pod.
+std::string room_text(const ExplainView& view) {
+  return view.room_by + " on node " + view.room_node + ": " + std::to_string(view.room_left) +
+         " of " + std::to_string(view.room_pods) +
+         (view.room_pods == 1 ? " pod has left" : " pods have left") +
+         ", and this pod gets the room";
+}
+
 std::string draw_pending(const Screen& screen, const ExplainView& view, bool all) {
   std::string text = in_lines(screen, paint(screen.style, kBold, view.ns + "/" + view.name) +
                                           " is pending: " + view.summary) +
@@ -240,6 +248,7 @@ std::string draw_pending(const Screen& screen, const ExplainView& view, bool all
   if (!view.policy.empty()) text += "requests " + request_of(view) + "\n";
   text += findings_text(screen, view);
   if (!view.group.empty()) text += in_lines(screen, view.group) + "\n";
+  if (!view.room_by.empty()) text += in_lines(screen, room_text(view)) + "\n";
   if (!view.victims.empty()) text += in_lines(screen, preemption_text(view)) + "\n";
   const std::size_t most = all ? view.nodes.size() : kMostExplained;
   bool separate = true;  // a blank line around a node with its cards

@@ -77,15 +77,19 @@ Result<ExplainView> read_explain_view(std::string json) {
     json::read_members(preemption, "node", view.preemption_node, "victims",
                        json::each(view.victims, read_victim));
   };
+  const auto read_room = [&](json::Reader& room) {
+    json::read_members(room, "by", view.room_by, "node", view.room_node, "pods", view.room_pods,
+                       "left", view.room_left);
+  };
   const auto read_group = [&](json::Reader& group) {
     json::read_members(group, "summary", view.group);
   };
-  json::read_members(in, "namespace", view.ns, "name", view.name, "state", view.state, "node",
-                     view.node, "isolation", view.isolation, "policy", view.policy, "grantKey",
-                     view.grant_key, "request", read_request, "containers", containers, "findings",
-                     json::each(view.findings, read_finding), "nodes",
-                     json::each(view.nodes, read_node), "summary", view.summary, "note", view.note,
-                     "resize", read_resize, "preemption", read_preemption, "group", read_group);
+  json::read_members(
+      in, "namespace", view.ns, "name", view.name, "state", view.state, "node", view.node,
+      "isolation", view.isolation, "policy", view.policy, "grantKey", view.grant_key, "request",
+      read_request, "containers", containers, "findings", json::each(view.findings, read_finding),
+      "nodes", json::each(view.nodes, read_node), "summary", view.summary, "note", view.note,
+      "resize", read_resize, "preemption", read_preemption, "room", read_room, "group", read_group);
   if (auto done = in.finish(); !done) return done.error();
   return view;
 }

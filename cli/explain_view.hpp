@@ -90,6 +90,10 @@ struct ExplainView {
   std::string summary;               ///< bound: why it has not started; empty = nothing is known
   std::string preemption_node;  ///< pending: where pods would be evicted for it; empty = nowhere
   std::vector<ExplainedVictim> victims;
+  std::string room_by;         ///< pending: "moves", ...: who makes room for it; empty = nobody
+  std::string room_node;       ///< where
+  std::int64_t room_pods = 0;  ///< that leave for it
+  std::int64_t room_left = 0;  ///< of them, those that have left
   std::string group;  ///< pending: what its group lacks, as a sentence; empty = it has none
   std::string note;
   std::string resize_state;   ///< bound: "Deferred", ...; empty = the pod has what it requests

@@ -10,6 +10,7 @@
 #include "cluster/victims.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -205,6 +206,16 @@ void write_preemption(Writer& out, const kube::Pod& pod, const PodPlan& plan,
   out.end_array().end_object();
 }
 
+/// The room that others make for the pod.
+void write_room(Writer& out, const RoomBeingMade& room, const model::ClusterSnapshot& cluster) {
+  const NodeState* node = cluster.find(room.node);
+  const auto left = std::ranges::count_if(room.leaving, [&](const std::string& uid) {
+    return node == nullptr || node->find_allocation(uid) == nullptr;
+  });
+  out.key("room").begin_object().member("by", room.by).member("node", room.node);
+  out.member("pods", std::ssize(room.leaving)).member("left", left).end_object();
+}
+
 /// Why the node starts none of its new containers.
 /// @returns empty if nothing is known
 std::string cannot_start_there(const NodeState* node, const std::string& name) {
@@ -277,7 +288,9 @@ std::string explain_pending(const kube::Pod& pod, const PodPlan& plan,
   summary.write(out);
   write_group(out, pod,
               {.cluster = cluster, .pods = pods, .policies = policies, .groups = known.groups});
-  const bool may_preempt = !pod.never_preempts && !is_in_pod_group(pod);
+  const auto room = known.room ? known.room(pod.uid) : std::nullopt;
+  if (room) write_room(out, *room, cluster);
+  const bool may_preempt = !room && !pod.never_preempts && !is_in_pod_group(pod);
   if (known.budgets != nullptr && !fits_some && may_preempt) {
     write_preemption(out, pod, plan, cluster, *known.budgets);
   }

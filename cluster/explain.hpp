@@ -7,16 +7,28 @@
 #include "model/snapshot.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 /// The two forms of GET /api/v1/explain, as JSON: docs/protocol.md. For views.cpp.
 namespace tangram::cluster {
+
+/// Pods leave a node, and another one that waits gets room there then.
+struct RoomBeingMade {
+  std::string_view by;  ///< of static storage: "kube-scheduler", "preemption" or "moves"
+  std::string node;
+  std::vector<std::string> leaving;  ///< UIDs, also of those that have left
+};
 
 /// What an explanation can tell about besides nodes and pods.
 struct KnownToExplain {
   const BudgetList* budgets = nullptr;  ///< who would be evicted for the pod; null = not to be told
   const PodGroups* groups = nullptr;    ///< the minimum of its group; null = not known
+  /// The room that is made for a pod, by UID. Null = not known.
+  std::function<std::optional<RoomBeingMade>(std::string_view pod_uid)> room = nullptr;
 };
 
 /// Why the pod waits.

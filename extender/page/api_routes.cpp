@@ -40,9 +40,9 @@ http::Response explain(const ApiParts& parts, const http::Request& request) {
     if (!most) return http::text_response(400, kHowToExplain);
   }
   const auto budgets = parts.budgets();
-  auto explained = cluster::explain_json(ns->second, pod->second, *parts.ledger.snapshot(),
-                                         parts.pods, parts.policies, most,
-                                         {.budgets = budgets.get(), .groups = &parts.groups});
+  auto explained = cluster::explain_json(
+      ns->second, pod->second, *parts.ledger.snapshot(), parts.pods, parts.policies, most,
+      {.budgets = budgets.get(), .groups = &parts.groups, .room = parts.room});
   return explained ? large_page(std::move(*explained)) : error_response(explained.error());
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cluster/disruption_budgets.hpp"
+#include "cluster/explain.hpp"
 #include "cluster/pod_groups.hpp"
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
@@ -11,6 +12,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 namespace tangram::extender {
 
@@ -25,6 +28,8 @@ struct ApiParts {
   /// Null = not known, or nobody is evicted for room on a card.
   std::function<std::shared_ptr<const cluster::BudgetList>()> budgets;
   const cluster::PodGroups& groups;
+  /// The room that is made for a pod, by UID.
+  std::function<std::optional<cluster::RoomBeingMade>(std::string_view pod_uid)> room;
 };
 
 /// GET /api/v1/cluster, /explain, /packing and /events: docs/protocol.md.

@@ -2,6 +2,7 @@
 
 #include "extender/scheduling/forget_oldest.hpp"
 
+#include <array>
 #include <utility>
 
 namespace tangram::extender {
@@ -108,6 +109,17 @@ std::optional<RoomMaker> Promises::maker(std::string_view pod_uid) const {
   const std::scoped_lock lock(mutex_);
   const auto found = by_pod_.find(pod_uid);
   return found == by_pod_.end() ? std::nullopt : std::optional(found->second.by);
+}
+
+std::optional<cluster::RoomBeingMade> Promises::room_of(std::string_view pod_uid) const {
+  constexpr std::array<std::string_view, 3> kMakers{"kube-scheduler", "preemption", "moves"};
+  const std::scoped_lock lock(mutex_);
+  const auto found = by_pod_.find(pod_uid);
+  if (found == by_pod_.end() || found->second.victims.size() != 1) return std::nullopt;
+  const auto& [node, victims] = *found->second.victims.begin();
+  return cluster::RoomBeingMade{.by = kMakers.at(static_cast<std::size_t>(found->second.by)),
+                                .node = node,
+                                .leaving = victims};
 }
 
 std::vector<Nomination> Promises::nominated() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "cluster/explain.hpp"
 #include "cluster/pod_table.hpp"
 #include "extender/scheduling/wire.hpp"
 #include "model/snapshot.hpp"
@@ -68,6 +69,9 @@ class Promises {
   [[nodiscard]] bool made_to(std::string_view pod_uid) const { return maker(pod_uid).has_value(); }
   /// @returns nothing if nobody makes room for the pod
   [[nodiscard]] std::optional<RoomMaker> maker(std::string_view pod_uid) const;
+  /// The same with the node and the pods that leave it. @returns nothing while several nodes are
+  /// promised to the pod
+  [[nodiscard]] std::optional<cluster::RoomBeingMade> room_of(std::string_view pod_uid) const;
   /// The pods as of waiting_pod(), once for each node that is promised to them.
   [[nodiscard]] std::vector<Nomination> nominated() const;
 

@@ -64,6 +64,7 @@ TEST(ExplainTest, ShowsWhatItWouldGetWhereItFits) {
 TEST(ExplainTest, NamesThePodsThatWouldBeEvicted) {
   const auto view = read_explain_view(R"({"namespace":"ml","name":"p","state":"pending",
     "summary":"fits none of 1 nodes","group":{"name":"g","summary":"it belongs to the PodGroup g"},
+    "room":{"by":"moves","node":"b","pods":2,"left":1},
     "preemption":{"node":"a","victims":[
       {"namespace":"ml","name":"x","priority":-5},{"namespace":"web","name":"y","priority":10}]}})");
   ASSERT_TRUE(view);
@@ -71,6 +72,9 @@ TEST(ExplainTest, NamesThePodsThatWouldBeEvicted) {
       draw_explain({}, *view, false)
           .find("\npreemption on node a would evict ml/x (priority -5), web/y (priority 10)\n"),
       std::string::npos);
+  EXPECT_NE(draw_explain({}, *view, false)
+                .find("\nmoves on node b: 1 of 2 pods have left, and this pod gets the room\n"),
+            std::string::npos);
 }
 
 TEST(ExplainTest, SaysWhatEachCardLacks) {

@@ -212,6 +212,22 @@ TEST_F(ViewsTest, NamesThePodsThatWouldBeEvicted) {
   EXPECT_FALSE(explained("p", &none).has("/preemption")) << "of the same priority";
 }
 
+TEST_F(ViewsTest, NamesTheRoomThatIsMadeForAPod) {
+  for (const char* name : {"left-a", "right-a"}) bound(name, "0.6", "a");
+  wait("p", {{"tangram.dev/gpu-fraction", "0.8"}});
+  const auto room = [](std::string_view) {
+    return std::optional(RoomBeingMade{.by = "moves", .node = "a", .leaving = {"left-a", "gone"}});
+  };
+  const BudgetList none;
+  const Json view(*explain_json("ml", "p", *rig_.ledger.snapshot(), rig_.table, rig_.policies,
+                                std::nullopt, {.budgets = &none, .room = room}));
+  EXPECT_EQ(view.text("/room/by"), "moves");
+  EXPECT_EQ(view.text("/room/node"), "a");
+  EXPECT_EQ(view.number("/room/pods"), 2);
+  EXPECT_EQ(view.number("/room/left"), 2) << "these are no UIDs of pods there";
+  EXPECT_FALSE(view.has("/preemption"));
+}
+
 TEST_F(ViewsTest, NamesTheMemberOfAGroupThatLacksRoom) {
   rig_.pod_groups.change(kube::EventType::kAdded, testing::pod_group_json("g", 4));
   for (const char* name : {"g-0", "g-1", "g-2", "g-3"}) {

@@ -10,8 +10,8 @@
 #include "cluster/victims.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <functional>
+#include <iterator>
 #include <utility>
 #include <vector>
 

@@ -53,6 +53,7 @@ std::int64_t compute_of(const model::Allocation& pod) {
 
 std::vector<std::string> uids_of(const std::vector<Move>& moves) {
   std::vector<std::string> uids;
+  uids.reserve(moves.size());
   for (const Move& move : moves) uids.push_back(move.pod->pod_uid);
   return uids;
 }

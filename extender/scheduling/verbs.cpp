@@ -85,24 +85,29 @@ std::string Verbs::filter(std::string text) {
   const std::size_t short_list = refused.empty() ? settings_.short_list : all ? 0 : 1;
   FilterResult result = judge_nodes(*args, *plan, cluster, refused, short_list, budget);
   if (!result.kept.empty()) {
-    if (plan->demand.gpu.asks_gpu()) {
-      reserve(args->pod, *plan, *cluster.find(args->node_names[result.kept.front()]));
-    }
-  } else if (auto place = offer_reserved(*args, *plan)) {
-    result = *std::move(place);
-  } else if (const auto way =
-                 make_way_on_best(standing.unconfirmed, {args->node_names, refused}, plan->demand,
-                                  cluster, *plan->policy, args->pod.priority, budget)) {
-    result = {};
-    result.more_fit = way->more;
-    result.kept.push_back(way->index);
-    reserve(args->pod, *plan, way->node, way->displaced);
+    reserve(args->pod, *plan, cluster.find(args->node_names[result.kept.front()]));
+  } else if (auto room = take_room(*args, *plan, standing, cluster, refused, budget)) {
+    result = *std::move(room);
   } else if (const auto why = why_again(*args, *plan, standing, cluster, result, budget);
              !why.empty()) {
     return try_again(*args, why);
   }
   remember_outcome(*args, result, *standing.cluster, refused.empty());
   return encode(*args, result);
+}
+
+std::optional<FilterResult> Verbs::take_room(const FilterArgs& args, const cluster::PodPlan& plan,
+                                             const Standing& standing, const PodView& cluster,
+                                             const NodeSet& refused, model::SearchBudget& budget) {
+  if (auto place = offer_reserved(args, plan)) return place;
+  const auto way = make_way_on_best(standing.unconfirmed, {args.node_names, refused}, plan.demand,
+                                    cluster, *plan.policy, args.pod.priority, budget);
+  if (!way) return std::nullopt;
+  FilterResult result;
+  result.more_fit = way->more;
+  result.kept.push_back(way->index);
+  reserve(args.pod, plan, &way->node, way->displaced);
+  return result;
 }
 
 std::optional<FilterResult> Verbs::offer_reserved(const FilterArgs& args,
@@ -229,12 +234,13 @@ std::string Verbs::repeat_offer(const FilterArgs& args, const std::string& node)
 }
 
 void Verbs::reserve(const kube::Pod& pod, const cluster::PodPlan& plan,
-                    const model::NodeState& node, const model::Ledger::Uids& displaced) {
+                    const model::NodeState* node, const model::Ledger::Uids& displaced) {
   const auto ttl = hold_for(pod);
-  if (ttl == std::chrono::milliseconds{0}) return;
-  const auto choice = plan.policy->choose(plan.demand, node);
+  if (!plan.demand.gpu.asks_gpu() || ttl == std::chrono::milliseconds{0}) return;
+  const auto choice = plan.policy->choose(plan.demand, *node);
   if (!choice) return;
-  model::Allocation allocation = cluster::allocation_for(pod, node, plan.demand, choice->placement);
+  model::Allocation allocation =
+      cluster::allocation_for(pod, *node, plan.demand, choice->placement);
   parts_.ledger.apply([&](model::Ledger& ledger) {
     // Refused if the node changed meanwhile: then nothing is reserved, and bind decides.
     return ledger.reserve(std::move(allocation), ttl, displaced).has_value();

@@ -112,10 +112,16 @@ class Verbs {
                                            const Standing& standing, const PodView& cluster,
                                            const FilterResult& result,
                                            model::SearchBudget& budget) const;
+  /// Where no node has room: the place that is reserved for the pod, or one where reservations make
+  /// way for it.
+  [[nodiscard]] std::optional<FilterResult> take_room(
+      const FilterArgs& args, const cluster::PodPlan& plan, const Standing& standing,
+      const PodView& cluster, const NodeSet& refused, model::SearchBudget& budget);
   /// The answer to a pod for which a place is reserved, and which may come to its node.
   [[nodiscard]] std::optional<FilterResult> offer_reserved(const FilterArgs& args,
                                                            const cluster::PodPlan& plan) const;
-  void reserve(const kube::Pod& pod, const cluster::PodPlan& plan, const model::NodeState& node,
+  /// @param node  null only for a pod that asks for no card: nothing is reserved for it
+  void reserve(const kube::Pod& pod, const cluster::PodPlan& plan, const model::NodeState* node,
                const model::Ledger::Uids& displaced = {});
   /// The pod waits for something that passes by itself.
   [[nodiscard]] std::string try_again(const FilterArgs& args, std::string_view why) const;

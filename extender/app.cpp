@@ -405,19 +405,22 @@ Result<void> App::listen(const config::Config& config) {
   };
   verb_routes_.add_to(*server);
   add_page_routes(*server);
-  add_api_routes(*server,
-                 {.ledger = ledger_,
-                  .pods = pods_,
-                  .policies = policies_,
-                  .stream = news_,
-                  .queue = pages_,
-                  .synced = [this] { return synced(); },
-                  .budgets =
-                      [this, preempts = config.card_preemption.enabled] {
-                        return preempts ? budgets() : nullptr;
-                      },
-                  .groups = pod_groups_,
-                  .room = [this](std::string_view uid) { return promises_.room_of(uid); }});
+  add_api_routes(*server, {.ledger = ledger_,
+                           .pods = pods_,
+                           .policies = policies_,
+                           .stream = news_,
+                           .queue = pages_,
+                           .synced = [this] { return synced(); },
+                           .budgets =
+                               [this, preempts = config.card_preemption.enabled] {
+                                 return preempts ? budgets() : nullptr;
+                               },
+                           .groups = pod_groups_,
+                           .room =
+                               [this](std::string_view uid) {
+                                 // Those of a replica that does not lead are not reviewed.
+                                 return leads() ? promises_.room_of(uid) : std::nullopt;
+                               }});
   add_admission_routes(*webhook, admission_);
   add_health_routes(*webhook, not_ready);
   const bool aside = config.metrics.listen.has_value();

@@ -234,14 +234,16 @@ PreemptionOutcome CardPreemptor::carry_out(const Denial& denial, const Preemptio
       return *why;
     }
   }
-  if (!still_waits(denial) || !nominate(pod, node)) return PreemptionOutcome::kFailed;
-  if (its.node != node) its.evicted.clear();
-  its.node = node;
-  std::vector<std::string> leaving = its.evicted;
+  if (!still_waits(denial)) return PreemptionOutcome::kFailed;
+  std::vector<std::string> leaving = its.node == node ? its.evicted : std::vector<std::string>();
   for (std::string& uid : victims.uids()) leaving.push_back(std::move(uid));
+  // First, so that nobody else makes room for the pod from now on.
   if (!parts_.promises.evicting(pod, node, std::move(leaving), RoomMaker::kPreemptor)) {
     return PreemptionOutcome::kFailed;
   }
+  if (its.node != node) its.evicted.clear();
+  its.node = node;
+  if (!nominate(pod, node)) return withdraw(pod, its);
   // All victims leave at one time, and the next ones wait so much longer.
   next_eviction_ = parts_.clock.now() + victims.pods.size() * nanoseconds(std::chrono::minutes(1)) /
                                             settings_.per_minute;
@@ -250,13 +252,17 @@ PreemptionOutcome CardPreemptor::carry_out(const Denial& denial, const Preemptio
                     node + ", where this pod gets room on a card then");
   const bool all = std::ranges::all_of(
       victims.pods, [&](const auto& victim) { return evict(*victim, pod, its); });
-  if (all) return PreemptionOutcome::kEvicted;
+  return all ? PreemptionOutcome::kEvicted : withdraw(pod, its);
+}
+
+/// Not all of its victims leave.
+PreemptionOutcome CardPreemptor::withdraw(const kube::Pod& pod, Case& its) {
   if (its.evicted.empty()) {
     parts_.promises.withdraw(pod.uid, RoomMaker::kPreemptor);
     its.node.clear();
     if (parts_.may_write(settings_.api_timeout)) (void)nominate(pod, "");
   } else {
-    (void)parts_.promises.evicting(pod, node, its.evicted, RoomMaker::kPreemptor);
+    (void)parts_.promises.evicting(pod, its.node, its.evicted, RoomMaker::kPreemptor);
   }
   return PreemptionOutcome::kFailed;
 }

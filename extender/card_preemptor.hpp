@@ -151,6 +151,7 @@ class CardPreemptor final : public prometheus::Collectable {
                                       const cluster::PodPlan& plan, Case& its) const;
   [[nodiscard]] PreemptionOutcome carry_out(const Denial& denial,
                                             const cluster::Preemption& preemption, Case& its);
+  PreemptionOutcome withdraw(const kube::Pod& pod, Case& its);
   /// Does the pod still wait as it did when its victims were chosen?
   [[nodiscard]] bool still_waits(const Denial& denial) const;
   /// A dry run. @returns nothing if the victim would go

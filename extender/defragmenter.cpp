@@ -98,9 +98,11 @@ void Defragmenter::look() {
   }
   const bool kept = parts_.places.keep();
   if (!parts_.following()) {
-    if (run_ && !run_->ended) stop("the watch of the cluster is interrupted", kAfterStop);
+    const bool stops = run_ && !run_->ended && has_moves_left(*run_);
+    if (stops) stop("the watch of the cluster is interrupted", kAfterStop);
     return;
   }
+  clear_nominations();
   follow();
   if (run_ && !run_->ended && !kept) {
     stop("a more important pod took a place that was reserved", kNextPlan);
@@ -199,13 +201,17 @@ void Defragmenter::plan() {
   const std::size_t moves = std::min(kMostMoves, moves_allowed());
   const auto now = moment(moves);
   if (!now) return;
-  if (auto run = worth_it(*now, plan_from(*now, moves))) {
+  cluster::MovePlan found = plan_from(*now, moves);
+  const bool has_arrival = !found.arrivals.empty();
+  const std::size_t first = has_arrival ? found.arrivals.front().wanted : 0;
+  if (auto run = worth_it(*now, std::move(found))) {
     const Denial& denial = *now->denials.at(run->wanted.next.pod->uid);
     if (time - denial.at <= kFresh) return start(*std::move(run));
     parts_.denials.offered(denial.pod->uid, time);  // the waker makes kube-scheduler ask
     return;
   }
   count(PlanOutcome::kNone);
+  if (has_arrival) return put_off(*now->wanted[first].next.pod, seconds(0));
   for (const cluster::WantedPod& wanted : now->wanted) put_off(*wanted.next.pod, seconds(0));
 }
 
@@ -273,8 +279,8 @@ std::optional<Defragmenter::Run> Defragmenter::worth_it(const Moment& now, clust
 }
 
 bool Defragmenter::rehearse(const Run& run) {
-  return may_arrive(run) && std::ranges::all_of(run.moves, [&](const Move& move) {
-           if (!may_move(move)) return false;
+  return may_arrive(run) == Answer::kYes && std::ranges::all_of(run.moves, [&](const Move& move) {
+           if (may_move(move) != Answer::kYes) return false;
            const kube::EvictionAnswer answer = parts_.relocation.rehearse(move);
            if (answer.outcome == EvictionOutcome::kEvicted) return true;
            spdlog::info("pod {} does not move: {}", text_of(*move.pod), answer.message);
@@ -284,22 +290,24 @@ bool Defragmenter::rehearse(const Run& run) {
          });
 }
 
-bool Defragmenter::may_arrive(const Run& run) {
+Defragmenter::Answer Defragmenter::may_arrive(const Run& run) {
   const kube::Pod& waiting = *run.wanted.next.pod;
   const MoveObstacle obstacle = movable_.obstacle(waiting, run.node);
-  if (obstacle.why.empty()) return true;
+  if (obstacle.why.empty()) return Answer::kYes;
   spdlog::info("no pod moves for pod {}: {}", waiting.full_name(), obstacle.why);
+  if (obstacle.unknown) return Answer::kUnknown;
   put_off(waiting, kSpared);
-  return false;
+  return Answer::kNo;
 }
 
-bool Defragmenter::may_move(const Move& move) {
+Defragmenter::Answer Defragmenter::may_move(const Move& move) {
   const MoveObstacle obstacle = movable_.obstacle(*move.pod, move.next.node);
-  if (obstacle.why.empty()) return true;
+  if (obstacle.why.empty()) return Answer::kYes;
   spdlog::info("pod {} does not move: {}", text_of(*move.pod), obstacle.why);
+  if (obstacle.unknown) return Answer::kUnknown;
   count(MoveOutcome::kRefused);
   spare(move, obstacle.of_node);
-  return false;
+  return Answer::kNo;
 }
 
 void Defragmenter::spare(const Move& move, bool node) {
@@ -309,14 +317,17 @@ void Defragmenter::spare(const Move& move, bool node) {
 }
 
 void Defragmenter::start(Run run) {
-  if (!rehearse(run) || !parts_.places.reserve(run.places)) return;
+  const cluster::PodPtr waiting = run.wanted.next.pod;
+  if (!rehearse(run) || !parts_.places.reserve(run.places)) return put_off(*waiting, seconds(0));
   run_ = std::move(run);
-  const kube::Pod& pod = *run_->wanted.next.pod;
-  if (!parts_.promises.evicting(pod, run_->node, uids_of(run_->moves), RoomMaker::kDefragmenter)) {
+  if (!parts_.promises.evicting(*waiting, run_->node, uids_of(run_->moves),
+                                RoomMaker::kDefragmenter)) {
     return stop("others make room for the pod", kNextPlan);
   }
-  if (!nominate(pod, run_->node)) return stop("it was not nominated", kAfterStop);
-  parts_.report(name_of(pod), "MakingRoom",
+  if (!holds(*run_)) return stop("the cluster has changed meanwhile", kNextPlan);
+  run_->nominated = true;
+  if (!nominate(*waiting, run_->node)) return stop("it was not nominated", kAfterStop);
+  parts_.report(name_of(*waiting), "MakingRoom",
                 "moving " + pods(run_->moves.size()) + " from node " + run_->node +
                     ", where this pod gets room on a card then");
   begin_next(*run_);
@@ -348,8 +359,7 @@ void Defragmenter::go_on() {
 bool Defragmenter::is_needed(const Run& run) const {
   if (waits_as_planned(run)) return true;
   const std::string& uid = run.wanted.next.pod->uid;
-  const bool last = run.done + (run.leaving ? 1 : 0) == run.moves.size();
-  return last && parts_.ledger.apply([&](const model::Ledger& ledger) {
+  return !has_moves_left(run) && parts_.ledger.apply([&](const model::Ledger& ledger) {
     const auto* entry = ledger.find(uid);
     return entry != nullptr && entry->phase != model::Phase::kReserved &&
            entry->allocation->node == run.node;
@@ -381,6 +391,9 @@ bool Defragmenter::holds(const Run& run) const {
   const kube::Pod& waiting = *run.wanted.next.pod;
   const Nominations nominations{parts_.pods, parts_.promises};
   const auto nominated = nominated_above(nominations, waiting.uid, std::numeric_limits<int>::min());
+  const bool is_offered = parts_.ledger.apply(
+      [&](const model::Ledger& ledger) { return ledger.find(waiting.uid) != nullptr; });
+  if (is_offered) return false;  // another node takes it
   PodView view(*cluster);
   fit_to_pod(view, waiting, "", nominations, parts_.policies);
   const model::NodeState* node = view.find(run.node);
@@ -404,34 +417,56 @@ bool Defragmenter::holds(const Run& run) const {
          plan.policy->choose(plan.demand, left).has_value();
 }
 
+/// Nothing speaks against the next move at this moment. start() has read all for the first one.
+Defragmenter::Answer Defragmenter::may_begin(const Run& run) {
+  if (run.done > 0) {
+    if (const Answer arrives = may_arrive(run); arrives != Answer::kYes) return arrives;
+    if (const Answer moves = may_move(run.moves[run.done]); moves != Answer::kYes) return moves;
+  }
+  const bool as_planned = parts_.budgets() != nullptr && waits_as_planned(run) && holds(run);
+  return as_planned ? Answer::kYes : Answer::kNo;
+}
+
 void Defragmenter::begin_next(Run& run) {
-  const Move& move = run.moves[run.done];
+  const std::string& mover = run.moves[run.done].pod->pod_uid;
+  const bool stands = parts_.ledger.apply(
+      [&](const model::Ledger& ledger) { return ledger.find(mover) != nullptr; });
+  if (!stands) {  // it ended by itself, and its controller makes another all the same
+    (void)parts_.places.evicted(mover);
+    run.leaving = Leaving{.since = parts_.clock.now(), .gone = parts_.clock.now()};
+    return;
+  }
   if (!is_time() || moves_allowed() == 0) return stop("no more moves are allowed now", kNextPlan);
-  const bool rehearsed_now = run.done == 0;
-  const bool safe = rehearsed_now || (may_arrive(run) && may_move(move));
-  if (!safe || parts_.budgets() == nullptr || !waits_as_planned(run) || !holds(run)) {
+  const Answer answer = may_begin(run);
+  if (answer == Answer::kUnknown) return;  // the next look asks again
+  if (answer == Answer::kNo) {
     return stop("the cluster is not as it was planned any more", kNextPlan);
   }
   if (!parts_.may_write(settings_.api_timeout)) return;  // the next look ends it
   // Before the eviction: the next pod may be made before its answer is here.
-  if (!parts_.places.evicted(move.pod->pod_uid)) return stop("a place was lost", kNextPlan);
+  if (!parts_.places.evicted(mover)) return stop("a place was lost", kNextPlan);
+  if (auto leaving = evict(run)) run.leaving = std::move(leaving);
+}
+
+std::optional<Defragmenter::Leaving> Defragmenter::evict(Run& run) {
+  const Move& move = run.moves[run.done];
   evictions_.push_back(parts_.clock.now());
   const kube::EvictionAnswer answer = parts_.relocation.begin(move);
-  if (answer.outcome == EvictionOutcome::kRefused) {
+  const bool stays = answer.outcome == EvictionOutcome::kRefused;
+  if (stays || answer.outcome == EvictionOutcome::kGone) evictions_.pop_back();
+  if (stays) {
     count(MoveOutcome::kRefused);
-    evictions_.pop_back();
     spare(move, false);
     parts_.places.end(move.pod->pod_uid);
-    return stop("pod " + text_of(*move.pod) + " was not evicted: " + answer.message, kAfterStop);
+    stop("pod " + text_of(*move.pod) + " was not evicted: " + answer.message, kAfterStop);
+    return std::nullopt;
   }
-  run.leaving =
-      Leaving{.since = parts_.clock.now(), .doubtful = answer.outcome == EvictionOutcome::kFailed};
-  if (run.leaving->doubtful) {
-    count(MoveOutcome::kFailed);
-    spare(move, false);
-    return stop("the eviction of pod " + text_of(*move.pod) + " failed: " + answer.message,
-                kAfterStop);
+  const Leaving leaving{.since = parts_.clock.now(),
+                        .doubtful = answer.outcome == EvictionOutcome::kFailed};
+  if (leaving.doubtful) {
+    spdlog::warn("pod {} may not have been evicted: {}", text_of(*move.pod), answer.message);
   }
+  if (answer.outcome != EvictionOutcome::kEvicted) return leaving;
   ++run.evicted;
   spdlog::info("pod {} moves from node {} to {}, so that pod {} fits", text_of(*move.pod), run.node,
                move.next.node, run.wanted.next.pod->full_name());
@@ -440,6 +475,7 @@ void Defragmenter::begin_next(Run& run) {
                 "evicted to make room for pod " + run.wanted.next.pod->uid +
                     "; room for the next pod of its controller is reserved on node " +
                     move.next.node);
+  return leaving;
 }
 
 void Defragmenter::watch(Run& run) {
@@ -453,8 +489,12 @@ void Defragmenter::watch(Run& run) {
   });
   if (!stands && !run.leaving->gone) run.leaving->gone = time;
   if (run.leaving->doubtful && !leaves && time - run.leaving->since >= kUntilKnown) {
-    parts_.places.end(move.pod->pod_uid);  // it was not evicted
-    return run.leaving.reset();
+    count(MoveOutcome::kFailed);
+    spare(move, false);
+    parts_.places.end(move.pod->pod_uid);
+    run.leaving.reset();
+    if (!run.ended) stop("pod " + text_of(*move.pod) + " was not evicted", kAfterStop);
+    return;
   }
   const bool is_bound = parts_.places.is_bound(move.pod->pod_uid);
   if (run.leaving->gone) {
@@ -489,10 +529,20 @@ void Defragmenter::stop(const std::string& why, seconds pause) {
   count(PlanOutcome::kStopped);
   next_plan_ = parts_.clock.now() + pause;
   parts_.places.end_unused();
-  const cluster::PodPtr shown = parts_.pods.find(pod.uid);
   const bool was_ours = parts_.promises.withdraw(pod.uid, RoomMaker::kDefragmenter);
-  if (was_ours && shown != nullptr && shown->nominated_node == run_->node) (void)nominate(pod, "");
+  const bool is_of_others = !was_ours && parts_.promises.made_to(pod.uid);
+  if (run_->nominated && !is_of_others) nominated_in_vain_.push_back(run_->wanted.next.pod);
+  put_off(pod, seconds(0));
   if (!run_->leaving) run_.reset();
+  clear_nominations();
+}
+
+/// A pod counts on its node as long as the nomination stands, and others do not get that room.
+void Defragmenter::clear_nominations() {
+  std::erase_if(nominated_in_vain_, [&](const cluster::PodPtr& pod) {
+    return parts_.pods.find(pod->uid) == nullptr || parts_.promises.made_to(pod->uid) ||
+           nominate(*pod, "");
+  });
 }
 
 std::vector<prometheus::MetricFamily> Defragmenter::Collect() const {

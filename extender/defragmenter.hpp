@@ -160,7 +160,8 @@ class Defragmenter final : public prometheus::Collectable {
     std::size_t done = 0;
     std::size_t evicted = 0;
     std::optional<Leaving> leaving{};
-    bool ended = false;  ///< no more moves begin; the one that has begun is watched to its end
+    bool nominated = false;  ///< the pod, to the node, as far as is known
+    bool ended = false;      ///< no more moves begin; the one that has begun is watched to its end
   };
   /// What a plan is made of.
   struct Moment {
@@ -187,8 +188,10 @@ class Defragmenter final : public prometheus::Collectable {
   void start(Run run);
   /// Nothing speaks against any of the moves.
   [[nodiscard]] bool rehearse(const Run& run);
-  [[nodiscard]] bool may_arrive(const Run& run);
-  [[nodiscard]] bool may_move(const cluster::Move& move);
+  enum class Answer { kYes, kNo, kUnknown };
+  [[nodiscard]] Answer may_arrive(const Run& run);
+  [[nodiscard]] Answer may_move(const cluster::Move& move);
+  [[nodiscard]] Answer may_begin(const Run& run);
   [[nodiscard]] bool nominate(const kube::Pod& pod, const std::string& node) const;
 
   void go_on();
@@ -201,6 +204,12 @@ class Defragmenter final : public prometheus::Collectable {
   [[nodiscard]] bool holds(const Run& run) const;
   void watch(Run& run);
   void begin_next(Run& run);
+  /// @returns nothing if the plan is stopped by the answer
+  [[nodiscard]] std::optional<Leaving> evict(Run& run);
+  [[nodiscard]] static bool has_moves_left(const Run& run) {
+    return run.done + (run.leaving ? 1 : 0) < run.moves.size();
+  }
+  void clear_nominations();
   void moved(Run& run);
   void stop(const std::string& why, std::chrono::seconds pause);
   void spare(const cluster::Move& move, bool node);
@@ -215,6 +224,7 @@ class Defragmenter final : public prometheus::Collectable {
   std::map<std::string, TimePoint, std::less<>> closed_;  ///< nodes, until when
   std::deque<TimePoint> evictions_;                       ///< of the last hour
   std::optional<Run> run_;
+  std::vector<cluster::PodPtr> nominated_in_vain_;  ///< to be cleared
   TimePoint next_plan_{};
   std::array<std::atomic<std::uint64_t>, kMoveOutcomes> moves_{};
   std::array<std::atomic<std::uint64_t>, kPlanOutcomes> plans_{};

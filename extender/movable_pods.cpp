@@ -37,6 +37,14 @@ cluster::PodName name_of(const model::Allocation& pod) {
   return {.uid = pod.pod_uid, .ns = pod.pod_namespace, .name = pod.pod_name};
 }
 
+bool is_unanswered(const Error& error) {
+  return error.code == Errc::kTimeout || error.code == Errc::kUnavailable;
+}
+
+MoveObstacle obstacle_of(const Error& error) {
+  return {.why = error.message, .unknown = is_unanswered(error)};
+}
+
 MoveObstacle refusal_of(const std::string& node) {
   return {.why = "node " + node + " does not take it any more", .of_node = true};
 }
@@ -89,9 +97,7 @@ const MovablePods::Known* MovablePods::find(const model::Allocation& pod) {
   if (!known) {
     spdlog::debug("pod {}/{} is not moved: {}", pod.pod_namespace, pod.pod_name,
                   known.error().message);
-    const bool none_answers =
-        known.error().code == Errc::kTimeout || known.error().code == Errc::kUnavailable;
-    if (none_answers) reads_ = kMostReads;  // the others would wait for as long
+    if (is_unanswered(known.error())) reads_ = kMostReads;  // others would wait for as long
     return nullptr;
   }
   const Known* kept = &known_.insert_or_assign(pod.pod_uid, *std::move(known)).first->second;
@@ -152,24 +158,24 @@ bool MovablePods::is_open(const std::string& node) const {
 MoveObstacle MovablePods::obstacle(const model::Allocation& pod, const std::string& to) {
   known_.erase(pod.pod_uid);
   const auto known = read(name_of(pod));
-  if (!known) return {known.error().message};
-  if (!known->movable) return {"the pod may not move any more"};
+  if (!known) return obstacle_of(known.error());
+  if (!known->movable) return {.why = "the pod may not move any more"};
   if (waiting().contains(owner_of(known->pod))) {
-    return {"another pod of its controller waits for a node"};
+    return {.why = "another pod of its controller waits for a node"};
   }
   const auto rules = read_node(to);
-  if (!rules) return {rules.error().message};
+  if (!rules) return obstacle_of(rules.error());
   return cluster::takes(*rules, known->rules) ? guard_of(to) : refusal_of(to);
 }
 
 MoveObstacle MovablePods::obstacle(const kube::Pod& waiting, const std::string& to) const {
   auto known = read({.uid = waiting.uid, .ns = waiting.ns, .name = waiting.name});
-  if (!known) return {known.error().message};
+  if (!known) return obstacle_of(known.error());
   if (!known->pod.node.empty() || known->pod.deleting) {
-    return {"the pod does not wait any more"};
+    return {.why = "the pod does not wait any more"};
   }
   const auto rules = read_node(to);
-  if (!rules) return {rules.error().message};
+  if (!rules) return obstacle_of(rules.error());
   if (!known->rules.open_rule.empty()) {
     // kube-scheduler has looked at those, and at the affinity, which may be one of them.
     known->rules.open_rule.clear();
@@ -204,7 +210,7 @@ MoveObstacle MovablePods::guard_of(const std::string& node) const {
                              const auto rules = cluster::read_pod_rules(std::string(object));
                              guarded = guarded || !rules || rules->has_anti_affinity;
                            });
-  if (!listed) return {listed.error().message};
+  if (!listed) return obstacle_of(listed.error());
   if (!guarded) return {};
   return {.why = "a pod of node " + node + " must not run beside certain others", .of_node = true};
 }

@@ -26,6 +26,7 @@ namespace tangram::extender {
 struct MoveObstacle {
   std::string why;       ///< empty = nothing speaks against it
   bool of_node = false;  ///< the node that the pod is to come to is the reason
+  bool unknown = false;  ///< the API server did not answer: another try may succeed
 };
 
 /// What a plan of moves has to know of pods and nodes beyond the ledger: who makes a pod anew, and
@@ -41,7 +42,7 @@ class MovablePods {
   /// MovePlaces keeps the place of an evicted pod for so long and a minute.
   static constexpr std::chrono::seconds kMostGrace{240};
   /// A controller's template does not change the pods that it has made, but their labels may.
-  static constexpr std::chrono::seconds kRemembered{600};
+  static constexpr std::chrono::seconds kRemembered{1'800};
 
   struct Parts {
     kube::KubeApi& api;  ///< all outlive it

@@ -24,6 +24,16 @@ bool MovePlaces::reserve(std::vector<MovePlace> places) {
   return true;
 }
 
+template <class Ends>
+void MovePlaces::end_if(const Ends& ends) {
+  std::erase_if(kept_, [&](const Kept& kept) {
+    if (!ends(kept)) return false;
+    ledger_.apply(
+        [&](model::Ledger& ledger) { ledger.release_reservation(kept.place.room.pod_uid); });
+    return true;
+  });
+}
+
 bool MovePlaces::evicted(std::string_view mover) {
   const std::scoped_lock lock(mutex_);
   const auto kept =
@@ -32,7 +42,7 @@ bool MovePlaces::evicted(std::string_view mover) {
   kept->place.room.priority = model::kNoPriority;
   kept->until = clock_.now() + kUntilTaken;
   if (reserve_again(*kept)) return true;
-  kept_.erase(kept);
+  end_if([&](const Kept& one) { return one.place.mover == mover; });
   return false;
 }
 
@@ -51,7 +61,11 @@ bool MovePlaces::reserve_again(Kept& kept) {
     ledger.expire_reservations();
     const auto* taken = kept.taker.empty() ? nullptr : ledger.find(kept.taker);
     kept.bound = taken != nullptr && taken->phase == model::Phase::kConfirmed;
-    if (taken != nullptr) return true;
+    if (taken != nullptr) {
+      const bool here = taken->allocation->node == kept.place.room.node;
+      if (here) ledger.renew_reservation(kept.taker, hold_);  // its bind may take its time
+      return true;
+    }
     kept.taker.clear();
     const auto* own = ledger.find(kept.place.room.pod_uid);
     if (own == nullptr || own->allocation->priority != kept.place.room.priority) {
@@ -81,16 +95,6 @@ void MovePlaces::end_unused() {
 void MovePlaces::end_all() {
   const std::scoped_lock lock(mutex_);
   end_if([](const Kept& /*kept*/) { return true; });
-}
-
-template <class Ends>
-void MovePlaces::end_if(const Ends& ends) {
-  std::erase_if(kept_, [&](const Kept& kept) {
-    if (!ends(kept)) return false;
-    ledger_.apply(
-        [&](model::Ledger& ledger) { ledger.release_reservation(kept.place.room.pod_uid); });
-    return true;
-  });
 }
 
 const MovePlaces::Kept* MovePlaces::find(std::string_view mover) const {

@@ -239,7 +239,8 @@ TEST_F(DefragmenterTest, EvictsNobodyIfADryRunIsRefused) {
   EXPECT_EQ(moves("refused"), 1);
   EXPECT_EQ(json_at(rig_.read("whole"), "status.nominatedNodeName"), "<none>");
   EXPECT_EQ(rig_.ledger.snapshot()->find("b")->allocations.size(), 1U) << "nothing is reserved";
-  look_for(11s);
+  ask_again("whole");
+  look_for(61s);
   EXPECT_EQ(leaving().size(), 1U) << "another one moves";
 }
 
@@ -450,6 +451,78 @@ TEST_F(DefragmenterTest, ReadsAllAgainBeforeTheSecondMove) {
   EXPECT_EQ(leaving(), Lines{});
 }
 
+TEST_F(DefragmenterTest, ClearsTheNominationHoweverAPlanEnds) {
+  wants_a_card();
+  rig_.api.plan().add({.match = kEvictions,
+                       .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 429},
+                       .times = 1,
+                       .every = 2});
+  look_for(61s);
+  EXPECT_EQ(moves("refused"), 1) << "the eviction after its dry run";
+  EXPECT_EQ(json_at(rig_.read("whole"), "status.nominatedNodeName"), "");
+}
+
+TEST_F(DefragmenterTest, ClearsTheNominationIfThePodDoesNotTakeTheRoom) {
+  wants_a_card();
+  look_for(61s);
+  const std::string mover = leaving().front();
+  rig_.show("whole");
+  replace(mover);
+  bind_next(mover + "-next", nodes_for(mover + "-next").substr(2, 1));
+  look_for(Promises::kUntilAsked + 2s);
+  EXPECT_EQ(moves("moved"), 1);
+  EXPECT_EQ(plans("stopped"), 1);
+  EXPECT_EQ(json_at(rig_.read("whole"), "status.nominatedNodeName"), "");
+}
+
+TEST_F(DefragmenterTest, GoesOnWithTheLastMoveWhileTheWatchIsInterrupted) {
+  wants_a_card();
+  look_for(61s);
+  const std::string mover = leaving().front();
+  following_ = false;
+  look_for(5s);
+  following_ = true;
+  replace(mover);
+  bind_next(mover + "-next", nodes_for(mover + "-next").substr(2, 1));
+  look_for(1s);
+  EXPECT_EQ(nodes_for("whole"), "[\"" + mover.substr(3) + "\"]");
+  EXPECT_EQ(plans("stopped"), 0);
+}
+
+TEST_F(DefragmenterTest, GoesOnIfALaterMoverEndsByItself) {
+  for (const char* node : {"a", "b", "c"}) {
+    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
+  }
+  wants_a_card();
+  look_for(61s);
+  const std::string first = leaving().front();
+  const std::string node = first.substr(first.size() - 1);
+  const bool large = first.starts_with("on-");
+  rig_.end_pod(first);
+  pod("next-1", large ? "0.4" : "0.1", "ReplicaSet");
+  bind_next("next-1", nodes_for("next-1").substr(2, 1));
+  rig_.end_pod((large ? "more-" : "on-") + node);
+  look_for(1s);
+  pod("next-2", large ? "0.1" : "0.4", "ReplicaSet");
+  EXPECT_NE(nodes_for("next-2"), "[\"" + node + "\"]");
+  bind_next("next-2", nodes_for("next-2").substr(2, 1));
+  look_for(2s);
+  EXPECT_EQ(moves("moved"), 2);
+  EXPECT_EQ(nodes_for("whole"), "[\"" + node + "\"]");
+}
+
+TEST_F(DefragmenterTest, TriesAgainIfTheApiServerDoesNotAnswer) {
+  wants_a_card();
+  rig_.api.plan().add({.match = {.method = kube::Method::kGet, .path_ends = "/pods/whole"},
+                       .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 503},
+                       .times = 1});
+  look_for(61s);
+  EXPECT_EQ(leaving(), Lines{});
+  ask_again("whole");
+  look_for(61s);
+  EXPECT_EQ(leaving().size(), 1U);
+}
+
 TEST_F(DefragmenterTest, LeavesThePromiseOfOthers) {
   wants_a_card();
   look_for(61s);
@@ -467,10 +540,13 @@ TEST_F(DefragmenterTest, WatchesAPodWhoseEvictionHadNoAnswer) {
                        .times = 1,
                        .every = 2});
   look_for(61s);
+  EXPECT_EQ(moves("failed"), 0) << "it may leave";
+  EXPECT_EQ(rig_.ledger.apply([](const auto& now) { return now.reserved_count(); }), 1U);
+  EXPECT_EQ(json_at(rig_.read("whole"), "status.nominatedNodeName").size(), 1U);
+  look_for(Defragmenter::kUntilKnown);
   EXPECT_EQ(moves("failed"), 1);
   EXPECT_EQ(plans("stopped"), 1);
-  EXPECT_EQ(rig_.ledger.apply([](const auto& now) { return now.reserved_count(); }), 1U);
-  look_for(Defragmenter::kUntilKnown);
+  EXPECT_EQ(json_at(rig_.read("whole"), "status.nominatedNodeName"), "");
   EXPECT_EQ(rig_.ledger.apply([](const auto& now) { return now.reserved_count(); }), 0U)
       << "it stands as before";
 }

@@ -170,7 +170,10 @@ std::optional<Defragmenter::Moment> Defragmenter::moment(std::size_t moves) {
       .cluster = {}, .in_doubt = {}, .budgets = {}, .closed = {}, .wanted = {}, .denials = {}};
   for (const DenialPtr& denial : due()) {
     auto plan = parts_.policies.plan(*denial->pod);
-    if (!plan || !plan->demand.gpu.asks_gpu()) continue;
+    if (!plan || !plan->demand.gpu.asks_gpu()) {
+      put_off(*denial->pod, seconds(0));
+      continue;
+    }
     now.wanted.push_back({.next = {.pod = denial->pod, .plan = *std::move(plan)}});
     now.denials.emplace(denial->pod->uid, denial);
   }
@@ -391,8 +394,10 @@ bool Defragmenter::holds(const Run& run) const {
   const kube::Pod& waiting = *run.wanted.next.pod;
   const Nominations nominations{parts_.pods, parts_.promises};
   const auto nominated = nominated_above(nominations, waiting.uid, std::numeric_limits<int>::min());
-  const bool is_offered = parts_.ledger.apply(
-      [&](const model::Ledger& ledger) { return ledger.find(waiting.uid) != nullptr; });
+  const bool is_offered = parts_.ledger.apply([&](model::Ledger& ledger) {
+    ledger.expire_reservations();
+    return ledger.find(waiting.uid) != nullptr;
+  });
   if (is_offered) return false;  // another node takes it
   PodView view(*cluster);
   fit_to_pod(view, waiting, "", nominations, parts_.policies);
@@ -408,8 +413,8 @@ bool Defragmenter::holds(const Run& run) const {
     const model::NodeState* to = cluster->find(place.room.node);
     const bool others_wait = place.room.node != run.node && nominated.contains(place.room.node);
     if (to == nullptr || others_wait || !to->inventory->draining.empty()) return false;
-    if (!cluster::fits_in_tree(place.demand, model::without_pods(*to, {place.room.pod_uid})))
-      return false;
+    const model::NodeState without = model::without_pods(*to, {place.room.pod_uid});
+    if (!cluster::fits_in_tree(place.demand, without)) return false;
   }
   const cluster::PodPlan& plan = run.wanted.next.plan;
   const model::NodeState left = without_leaving(*node, uids_of(run.moves));
@@ -531,17 +536,21 @@ void Defragmenter::stop(const std::string& why, seconds pause) {
   parts_.places.end_unused();
   const bool was_ours = parts_.promises.withdraw(pod.uid, RoomMaker::kDefragmenter);
   const bool is_of_others = !was_ours && parts_.promises.made_to(pod.uid);
-  if (run_->nominated && !is_of_others) nominated_in_vain_.push_back(run_->wanted.next.pod);
+  if (run_->nominated && !is_of_others) in_vain_.insert_or_assign(pod.uid, run_->node);
   put_off(pod, seconds(0));
   if (!run_->leaving) run_.reset();
   clear_nominations();
 }
 
-/// A pod counts on its node as long as the nomination stands, and others do not get that room.
+/// A pod counts on its node as long as the nomination stands, and others do not get that room. The
+/// watch may not have shown it yet.
 void Defragmenter::clear_nominations() {
-  std::erase_if(nominated_in_vain_, [&](const cluster::PodPtr& pod) {
-    return parts_.pods.find(pod->uid) == nullptr || parts_.promises.made_to(pod->uid) ||
-           nominate(*pod, "");
+  std::erase_if(in_vain_, [&](const auto& one) {
+    const auto& [uid, node] = one;
+    const cluster::PodPtr pod = parts_.pods.find(uid);
+    if (pod == nullptr || parts_.promises.made_to(uid)) return true;
+    const bool is_ours = pod->nominated_node.empty() || pod->nominated_node == node;
+    return !is_ours || nominate(*pod, "");
   });
 }
 

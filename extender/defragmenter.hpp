@@ -224,7 +224,7 @@ class Defragmenter final : public prometheus::Collectable {
   std::map<std::string, TimePoint, std::less<>> closed_;  ///< nodes, until when
   std::deque<TimePoint> evictions_;                       ///< of the last hour
   std::optional<Run> run_;
-  std::vector<cluster::PodPtr> nominated_in_vain_;  ///< to be cleared
+  std::map<std::string, std::string, std::less<>> in_vain_;  ///< nominations to clear: node by UID
   TimePoint next_plan_{};
   std::array<std::atomic<std::uint64_t>, kMoveOutcomes> moves_{};
   std::array<std::atomic<std::uint64_t>, kPlanOutcomes> plans_{};

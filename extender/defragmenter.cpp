@@ -450,7 +450,7 @@ void Defragmenter::begin_next(Run& run) {
   if (!parts_.may_write(settings_.api_timeout)) return;  // the next look ends it
   // Before the eviction: the next pod may be made before its answer is here.
   if (!parts_.places.evicted(mover)) return stop("a place was lost", kNextPlan);
-  if (auto leaving = evict(run)) run.leaving = std::move(leaving);
+  if (const auto leaving = evict(run)) run.leaving = leaving;
 }
 
 std::optional<Defragmenter::Leaving> Defragmenter::evict(Run& run) {
@@ -503,13 +503,8 @@ void Defragmenter::watch(Run& run) {
   }
   const bool is_bound = parts_.places.is_bound(move.pod->pod_uid);
   if (run.leaving->gone) {
-    const auto pending = parts_.pods.pending();
-    const bool waits = std::ranges::any_of(pending, [&](const cluster::PodPtr& pod) {
-      return pod->ns == move.pod->pod_namespace &&
-             pod->controller == run.places[run.done].controller;
-    });
-    const bool elsewhere = !waits && time - *run.leaving->gone >= kElsewhere;
-    if (is_bound || elsewhere) return moved(run);
+    const bool late = time - *run.leaving->gone >= kElsewhere;
+    if (is_bound || (late && !next_waits(run.places[run.done]))) return moved(run);
   }
   if (is_bound || time - run.leaving->since < MovePlaces::kUntilTaken) return;
   count(MoveOutcome::kStalled);
@@ -517,6 +512,12 @@ void Defragmenter::watch(Run& run) {
   if (!run.ended) {
     stop("the next pod of pod " + text_of(*move.pod) + " has no node in time", kAfterStop);
   }
+}
+
+bool Defragmenter::next_waits(const MovePlace& place) const {
+  return std::ranges::any_of(parts_.pods.pending(), [&](const cluster::PodPtr& pod) {
+    return pod->ns == place.ns && pod->controller == place.controller;
+  });
 }
 
 void Defragmenter::moved(Run& run) {

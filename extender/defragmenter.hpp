@@ -203,6 +203,8 @@ class Defragmenter final : public prometheus::Collectable {
   void put_off(const kube::Pod& waiting, std::chrono::seconds at_least);
   [[nodiscard]] bool holds(const Run& run) const;
   void watch(Run& run);
+  /// Has the controller a pod without a node?
+  [[nodiscard]] bool next_waits(const MovePlace& place) const;
   void begin_next(Run& run);
   /// @returns nothing if the plan is stopped by the answer
   [[nodiscard]] std::optional<Leaving> evict(Run& run);

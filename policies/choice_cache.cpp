@@ -3,6 +3,7 @@
 #include <boost/container_hash/hash.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 namespace tangram::policies {
 
@@ -63,13 +64,18 @@ std::shared_ptr<ChoiceCache::Shape> ChoiceCache::shape_for(Key key, std::string_
     known = index_.emplace(std::move(key), once_.begin()).first;
   }
   const Entries::iterator entry = known->second;
-  Entries& from = entry->proven ? proven_ : once_;
+  Entries& from = entry->proven ? proven_ : entry->shape == nullptr ? names_ : once_;
+  if (entry->shape == nullptr) entry->shape = std::make_shared<Shape>();
   entry->proven = entry->proven || pod.empty() || entry->first_pod != pod;
   Entries& to = entry->proven ? proven_ : once_;
   to.splice(to.begin(), from, entry);
   auto shape = entry->shape;
   forget_beyond(limit_, proven_);
-  forget_beyond(std::max<std::size_t>(1, limit_ / 2), once_);
+  while (once_.size() > std::max<std::size_t>(1, limit_ / 2)) {
+    once_.back().shape = nullptr;
+    names_.splice(names_.begin(), once_, std::prev(once_.end()));
+  }
+  forget_beyond(kNames * limit_, names_);
   return shape;
 }
 

@@ -34,7 +34,8 @@ struct Verdict {
 /// was made from: readers of older and newer snapshots may share a cache.
 ///
 /// Shapes that only one pod had are on probation, apart from the others: however many of them come,
-/// they push out no shape that comes again and again.
+/// they push out no shape that comes again and again. Where many shapes take turns, the second pod
+/// of one comes late: then only the shape's name is still known, and that proves it.
 ///
 /// It belongs to one set of policies, which must outlive it; new policies (another
 /// workload) need a new cache. Memory: 16 bytes x shapes x nodes.
@@ -144,18 +145,22 @@ class ChoiceCache {
   };
   struct Entry {
     Key key;
-    std::shared_ptr<Shape> shape;
-    std::string first_pod;  ///< that asked
-    bool proven = false;    ///< another one has asked
+    std::shared_ptr<Shape> shape;  ///< null = its answers are forgotten
+    std::string first_pod;         ///< that asked
+    bool proven = false;           ///< another one has asked
   };
   using Entries = std::list<Entry>;  ///< the latest used first
 
   [[nodiscard]] std::shared_ptr<Shape> shape_for(Key key, std::string_view pod);
   void forget_beyond(std::size_t most, Entries& entries);
 
+  /// Shapes whose names are known for each that is remembered: some hundred bytes each.
+  static constexpr std::size_t kNames = 8;
+
   const std::size_t limit_;
   mutable std::mutex mutex_;  ///< guards what follows
   Entries once_;              ///< not proven
+  Entries names_;             ///< of once_, without their answers
   Entries proven_;
   std::unordered_map<Key, std::list<Entry>::iterator, KeyHash> index_;
 };

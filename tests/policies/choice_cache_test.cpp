@@ -156,6 +156,19 @@ TEST_F(ChoiceCacheTest, ShapesSeenOnceDoNotPushOutProvenOnes) {
   EXPECT_EQ(policy_.asked, 22);
 }
 
+TEST_F(ChoiceCacheTest, ShapesThatTakeTurnsAreProvenThoughTheirAnswersWereForgotten) {
+  for (int turn = 0; turn < 5; ++turn) {
+    (void)score(small_, 0, version(1));
+    (void)score(middle_, 0, version(1));
+  }
+  EXPECT_EQ(policy_.asked, 3) << "one is on probation: it pushes out the answers of the other";
+  EXPECT_EQ(cache_.shapes().size(), 2U);
+  for (int i = 1; i <= 20; ++i) (void)score(pod(request(fraction(i))), 0, version(1));
+  const int asked = policy_.asked;
+  (void)score(small_, 0, version(1));
+  EXPECT_EQ(policy_.asked, asked);
+}
+
 TEST_F(ChoiceCacheTest, OnePodThatAsksAgainProvesNoShape) {
   for (int i = 0; i < 3; ++i) (void)score_for("one", small_, 0, version(1));
   EXPECT_EQ(policy_.asked, 1);

@@ -45,6 +45,13 @@ std::shared_ptr<const PlacelessPod> next_pod_of(kube::Pod pod, const PolicySourc
       PlacelessPod{std::make_shared<const kube::Pod>(std::move(pod)), *std::move(plan)});
 }
 
+bool has_waiting_pod(const kube::Controller& controller, std::string_view ns,
+                     const PodTable& pods) {
+  return std::ranges::any_of(pods.pending(), [&](const PodPtr& pod) {
+    return pod->ns == ns && pod->controller == controller;
+  });
+}
+
 bool can_be_evicted(const model::Allocation& pod, const BudgetList& budgets) {
   const auto covering = std::ranges::count_if(budgets, [&](const BudgetPtr& budget) {
     return budget->covers(pod.pod_namespace, pod.pod_name, pod.labels);

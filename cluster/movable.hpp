@@ -6,6 +6,7 @@
 #include "model/node_state.hpp"
 
 #include <memory>
+#include <string_view>
 
 /// Which pods may leave their cards, so that their controllers make others in their place. Pure.
 namespace tangram::cluster {
@@ -28,6 +29,10 @@ namespace tangram::cluster {
 /// @returns null if these are not valid any more
 [[nodiscard]] std::shared_ptr<const PlacelessPod> next_pod_of(kube::Pod pod,
                                                               const PolicySource& policies);
+
+/// Has the controller a pod without a node?
+[[nodiscard]] bool has_waiting_pod(const kube::Controller& controller, std::string_view ns,
+                                   const PodTable& pods);
 
 /// Can the Eviction API tell whether the pod may go? It refuses pods of two budgets. And budgets
 /// select by labels, of which the ledger knows none of pods that have too many.

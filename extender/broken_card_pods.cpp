@@ -1,6 +1,7 @@
 #include "extender/broken_card_pods.hpp"
 
 #include "cluster/broken_cards.hpp"
+#include "cluster/movable.hpp"
 #include "kube/client.hpp"
 
 #include <spdlog/spdlog.h>
@@ -62,7 +63,7 @@ std::string BrokenCardPods::obstacle(const EvictionCase& one,
     return "it stays, because its annotations are not valid any more, so that the next pod would "
            "not be placed: correct them";
   }
-  if (waits(one.pod.ns, known->second.controller)) {
+  if (cluster::has_waiting_pod(known->second.controller, one.pod.ns, parts_.pods)) {
     return "it stays for now, because another pod of its controller waits for a node";
   }
   const TimePoint now = parts_.clock.now();
@@ -74,12 +75,6 @@ std::string BrokenCardPods::obstacle(const EvictionCase& one,
   model::SearchBudget budget(kSteps);
   if (cluster::all_find_places(pods, cluster, budget)) return "";
   return "it stays for now, because no other card has room for the pod that would replace it";
-}
-
-bool BrokenCardPods::waits(const std::string& ns, const kube::Controller& controller) const {
-  return std::ranges::any_of(parts_.pods.pending(), [&](const cluster::PodPtr& pod) {
-    return pod->ns == ns && pod->controller == controller;
-  });
 }
 
 void BrokenCardPods::evicted(const EvictionCase& one) {

@@ -65,8 +65,6 @@ class BrokenCardPods {
 
   /// @returns null if it cannot be read now
   [[nodiscard]] const Known* read(const cluster::PodName& pod);
-  /// Has the controller a pod without a node?
-  [[nodiscard]] bool waits(const std::string& ns, const kube::Controller& controller) const;
 
   const Parts parts_;
   std::map<std::string, Known, std::less<>> known_;  ///< by UID

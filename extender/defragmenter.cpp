@@ -43,14 +43,6 @@ std::string pods(std::size_t count) {
   return count == 1 ? "1 pod" : std::to_string(count) + " pods";
 }
 
-std::int64_t compute_of(const model::Allocation& pod) {
-  std::int64_t milli = 0;
-  for (const auto& container : pod.containers) {
-    for (const auto& part : container.cards) milli += part.compute.count();
-  }
-  return milli;
-}
-
 std::vector<std::string> uids_of(const std::vector<Move>& moves) {
   std::vector<std::string> uids;
   uids.reserve(moves.size());
@@ -269,7 +261,7 @@ std::optional<Defragmenter::Run> Defragmenter::worth_it(const Moment& now, clust
   for (Move& move : plan.moves) {
     const auto next = movable_.next_of(*move.pod, *now.cluster, now.budgets);
     if (next == nullptr || move.pod->node != run.node) return std::nullopt;
-    moved += compute_of(*move.pod);
+    moved += cluster::compute_of(*move.pod).count();
     run.places.push_back({.mover = move.pod->pod_uid,
                           .room = move.next,
                           .ns = next->pod->ns,
@@ -504,7 +496,9 @@ void Defragmenter::watch(Run& run) {
   const bool is_bound = parts_.places.is_bound(move.pod->pod_uid);
   if (run.leaving->gone) {
     const bool late = time - *run.leaving->gone >= kElsewhere;
-    if (is_bound || (late && !next_waits(run.places[run.done]))) return moved(run);
+    const MovePlace& place = run.places[run.done];
+    const bool waits = cluster::has_waiting_pod(place.controller, place.ns, parts_.pods);
+    if (is_bound || (late && !waits)) return moved(run);
   }
   if (is_bound || time - run.leaving->since < MovePlaces::kUntilTaken) return;
   count(MoveOutcome::kStalled);
@@ -512,12 +506,6 @@ void Defragmenter::watch(Run& run) {
   if (!run.ended) {
     stop("the next pod of pod " + text_of(*move.pod) + " has no node in time", kAfterStop);
   }
-}
-
-bool Defragmenter::next_waits(const MovePlace& place) const {
-  return std::ranges::any_of(parts_.pods.pending(), [&](const cluster::PodPtr& pod) {
-    return pod->ns == place.ns && pod->controller == place.controller;
-  });
 }
 
 void Defragmenter::moved(Run& run) {

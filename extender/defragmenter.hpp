@@ -70,9 +70,8 @@ inline constexpr std::size_t kPlanOutcomes = 3;
 ///
 /// kube-scheduler says of a pod that it fits nowhere. After DefragmenterSettings::waited,
 /// cluster::plan_moves() says which few pods have to leave a node for it, and where each of them
-/// goes; only what it needs for this one pod is carried out:
-///
-/// Only pods of the same or a lower priority move for it.
+/// goes. Only pods of the same or a lower priority move for it. What it needs for this one pod is
+/// carried out:
 ///
 ///  1. Pods, nodes and what stands on them are read at the API server, and each eviction is tried
 ///     as a dry run. If anything speaks against a move, no pod is evicted.
@@ -203,8 +202,6 @@ class Defragmenter final : public prometheus::Collectable {
   void put_off(const kube::Pod& waiting, std::chrono::seconds at_least);
   [[nodiscard]] bool holds(const Run& run) const;
   void watch(Run& run);
-  /// Has the controller a pod without a node?
-  [[nodiscard]] bool next_waits(const MovePlace& place) const;
   void begin_next(Run& run);
   /// @returns nothing if the plan is stopped by the answer
   [[nodiscard]] std::optional<Leaving> evict(Run& run);

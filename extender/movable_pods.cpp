@@ -53,7 +53,8 @@ MoveObstacle refusal_of(const std::string& node) {
 
 Result<void> MovablePods::begin() {
   reads_ = 0;
-  waiting_ = waiting();
+  waiting_.clear();
+  for (const cluster::PodPtr& pod : parts_.pods.pending()) waiting_.insert(owner_of(*pod));
   std::erase_if(known_,
                 [&](const auto& one) { return parts_.clock.now() - one.second.at >= kRemembered; });
   nodes_.clear();
@@ -137,12 +138,6 @@ std::pair<std::string, std::string> MovablePods::owner_of(const kube::Pod& pod) 
   return {pod.ns, pod.controller.kind + "/" + pod.controller.name};
 }
 
-MovablePods::Controllers MovablePods::waiting() const {
-  Controllers all;
-  for (const cluster::PodPtr& pod : parts_.pods.pending()) all.insert(owner_of(*pod));
-  return all;
-}
-
 bool MovablePods::takes(const std::string& uid, const std::string& node) const {
   const auto known = known_.find(uid);
   const auto rules = nodes_.find(node);
@@ -160,7 +155,7 @@ MoveObstacle MovablePods::obstacle(const model::Allocation& pod, const std::stri
   const auto known = read(name_of(pod));
   if (!known) return obstacle_of(known.error());
   if (!known->movable) return {.why = "the pod may not move any more"};
-  if (waiting().contains(owner_of(known->pod))) {
+  if (cluster::has_waiting_pod(known->pod.controller, known->pod.ns, parts_.pods)) {
     return {.why = "another pod of its controller waits for a node"};
   }
   const auto rules = read_node(to);

@@ -83,9 +83,6 @@ class MovablePods {
   };
   [[nodiscard]] const Known* find(const model::Allocation& pod);
   Result<Known> read(const cluster::PodName& pod) const;
-  using Controllers = std::set<std::pair<std::string, std::string>>;  ///< namespace, "kind/name"
-  /// Those that have a pod without a node.
-  [[nodiscard]] Controllers waiting() const;
   [[nodiscard]] static std::pair<std::string, std::string> owner_of(const kube::Pod& pod);
   Result<kube::Response> get(const std::string& path) const;
   Result<cluster::NodeRules> read_node(const std::string& name) const;
@@ -94,7 +91,8 @@ class MovablePods {
   const Parts parts_;
   std::map<std::string, Known, std::less<>> known_;  ///< by UID
   std::map<std::string, cluster::NodeRules, std::less<>> nodes_;
-  Controllers waiting_;  ///< when the plan began
+  /// Controllers that had a pod without a node when the plan began: namespace, "kind/name".
+  std::set<std::pair<std::string, std::string>> waiting_;
   std::size_t reads_ = 0;
 };
 

@@ -92,11 +92,6 @@ void MovePlaces::end_unused() {
   end_if([](const Kept& kept) { return !kept.until; });
 }
 
-void MovePlaces::end_all() {
-  const std::scoped_lock lock(mutex_);
-  end_if([](const Kept& /*kept*/) { return true; });
-}
-
 const MovePlaces::Kept* MovePlaces::find(std::string_view mover) const {
   const auto kept =
       std::ranges::find(kept_, mover, [](const Kept& one) { return one.place.mover; });

@@ -52,7 +52,6 @@ class MovePlaces {
   void end(std::string_view mover);
   /// Ends the places of movers that were not evicted.
   void end_unused();
-  void end_all();
 
   // By the verbs.
 

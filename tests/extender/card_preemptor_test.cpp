@@ -77,16 +77,6 @@ class CardPreemptorTest : public VerbsTest {
       rig_.clock.advance(500ms);
     }
   }
-  /// The pods that are being deleted, as the API server has them.
-  Lines leaving() {
-    Lines names;
-    for (const std::string& text : rig_.list("/api/v1/pods")) {
-      if (json_at(text, "metadata.deletionTimestamp") != "<none>") {
-        names.push_back(json_at(text, "metadata.name"));
-      }
-    }
-    return names;
-  }
   void protect(const std::string& app) {
     budgets_.change(kube::EventType::kAdded,
                     R"({"metadata":{"name":")" + app + R"(","namespace":"ml","uid":"u-)" + app +

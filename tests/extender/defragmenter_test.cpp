@@ -88,16 +88,6 @@ class DefragmenterTest : public VerbsTest {
       rig_.clock.advance(500ms);
     }
   }
-  /// The pods that are being deleted, as the API server has them.
-  Lines leaving() {
-    Lines names;
-    for (const std::string& text : rig_.list("/api/v1/pods")) {
-      if (json_at(text, "metadata.deletionTimestamp") != "<none>") {
-        names.push_back(json_at(text, "metadata.name"));
-      }
-    }
-    return names;
-  }
   double count(const std::string& series) {
     return testing::Exposition(exposition({&*defragmenter_})).value(series);
   }

@@ -121,7 +121,7 @@ TEST_F(MovePlacesTest, YieldToMoreImportantPodsUntilTheEviction) {
   wait_urgently("urgent", "0.6");
   EXPECT_EQ(json_at(verbs().filter(ask("urgent", R"(["b"])")), "NodeNames"), R"(["b"])");
   EXPECT_FALSE(places_.keep()) << "lost";
-  places_.end_all();
+  places_.end("mover");
   rig_.end_pod("urgent");
   rig_.clock.advance(4s);
   ASSERT_TRUE(places_.reserve({place()}));

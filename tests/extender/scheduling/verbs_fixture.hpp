@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 namespace tangram::extender {
 
@@ -61,6 +62,17 @@ class VerbsTest : public ::testing::Test {
                                const std::string& node) {
     return R"({"PodName":")" + pod + R"(","PodNamespace":"ml","PodUID":")" + uid + R"(","Node":")" +
            node + R"("})";
+  }
+
+  /// The pods that are being deleted, as the API server has them.
+  std::vector<std::string> leaving() {
+    std::vector<std::string> names;
+    for (const std::string& text : rig_.list("/api/v1/pods")) {
+      if (testing::json_at(text, "metadata.deletionTimestamp") != "<none>") {
+        names.push_back(testing::json_at(text, "metadata.name"));
+      }
+    }
+    return names;
   }
 
   static constexpr int kUrgent = 100;

@@ -11,10 +11,10 @@
 namespace tangram::kube {
 
 /// A small API server in memory: nodes, pods (with the subresources binding, and eviction of
-/// those that are Pending), leases, events, disruption budgets, secrets, deployments (which nothing
-/// rolls out), webhook configurations (which it does not call), namespaces (which nothing needs to
-/// be in, and which cannot be deleted);
-/// GET, LIST (limit/continue, field selectors spec.nodeName, metadata.name, status.phase with = and
+/// those that are Pending), leases, events, disruption budgets, secrets, ConfigMaps, deployments
+/// (which nothing rolls out), webhook configurations (which it does not call), namespaces (which
+/// nothing needs to be in, and which cannot be deleted); GET, LIST (limit/continue, field selectors
+/// spec.nodeName, metadata.name, status.phase with = and
 /// !=, label selectors by equality and existence), WATCH (resourceVersion, bookmarks,
 /// sendInitialEvents refused with 422 as old servers do, an ERROR frame 410 once history is gone),
 /// POST, PUT (with resourceVersion precondition), merge-patch (also of the status subresource),

@@ -26,6 +26,7 @@ constexpr std::array<KindInfo, kResourceKinds> kInfos{{
     {"/apis/storage.k8s.io/v1", "storage.k8s.io/v1", "csistoragecapacities", "CSIStorageCapacity",
      "csistoragecapacities.storage.k8s.io", true, false},
     {"/api/v1", "v1", "secrets", "Secret", "secrets", true, false},
+    {"/api/v1", "v1", "configmaps", "ConfigMap", "configmaps", true, false},
     {"/apis/apps/v1", "apps/v1", "deployments", "Deployment", "deployments.apps", true, true},
     {"/apis/admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1",
      "mutatingwebhookconfigurations", "MutatingWebhookConfiguration",

@@ -22,11 +22,12 @@ enum class ResourceKind {
   kNamespaces,
   kCapacities,
   kSecrets,
+  kConfigMaps,
   kDeployments,
   kMutatingWebhooks,
   kValidatingWebhooks
 };
-inline constexpr std::size_t kResourceKinds = 11;
+inline constexpr std::size_t kResourceKinds = 12;
 
 struct KindInfo {
   std::string_view prefix;       ///< of its paths: "/api/v1"
@@ -46,6 +47,7 @@ inline constexpr ResourceKind kAllKinds[] = {ResourceKind::kPods,
                                              ResourceKind::kNamespaces,
                                              ResourceKind::kCapacities,
                                              ResourceKind::kSecrets,
+                                             ResourceKind::kConfigMaps,
                                              ResourceKind::kDeployments,
                                              ResourceKind::kMutatingWebhooks,
                                              ResourceKind::kValidatingWebhooks};

@@ -265,6 +265,9 @@ TEST_P(ApiContract, APatchOfAnOlderVersionChangesNothing) {
   for (const auto& [collection, content, change] :
        {std::tuple{secrets, std::string(R"("data":{"ca.crt":"YQ=="})"),
                    std::string(R"("data":{"ca.crt":"Yg=="})")},
+        std::tuple{"/api/v1/namespaces/" + ns + "/configmaps",
+                   std::string(R"("data":{"request":"YQ=="})"),
+                   std::string(R"("data":{"request":""})")},
         std::tuple{admission + "mutatingwebhookconfigurations",
                    R"("webhooks":[)" + webhook("a") + "]", R"("webhooks":[)" + webhook("b") + "]"},
         std::tuple{admission + "validatingwebhookconfigurations",

@@ -135,6 +135,7 @@ struct Config {
     int until_hour = 24;
     int min_gain_percent = 100;
     std::chrono::seconds waited{60};
+    bool on_request = true;
   };
 
   struct Grants {

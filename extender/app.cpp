@@ -226,6 +226,7 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
                      .until_hour = config.defrag.until_hour,
                      .min_gain_percent = config.defrag.min_gain_percent,
                      .waited = config.defrag.waited,
+                     .requests_ns = config.defrag.on_request ? parts.ns : "",
                      .api_timeout = config.bind.timeout},
                     defragmenter_parts()),
       node_feed_(ledger_, counters_),

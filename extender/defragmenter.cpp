@@ -64,13 +64,15 @@ std::string_view to_string(PlanOutcome outcome) {
 }
 
 Defragmenter::Defragmenter(DefragmenterSettings settings, Parts parts)
-    : settings_(settings),
+    : settings_(std::move(settings)),
       parts_(std::move(parts)),
       movable_({.api = parts_.api,
                 .clock = parts_.clock,
                 .policies = parts_.policies,
                 .pods = parts_.pods,
-                .api_timeout = settings.api_timeout}) {}
+                .api_timeout = settings_.api_timeout}),
+      requests_({.ns = settings_.requests_ns, .api_timeout = settings_.api_timeout},
+                {.api = parts_.api, .clock = parts_.clock, .may_write = *parts_.may_write}) {}
 
 void Defragmenter::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
@@ -80,14 +82,16 @@ void Defragmenter::run(const std::stop_token& stop) {
 }
 
 void Defragmenter::look() {
-  if (!settings_.enabled) return;
+  if (!settings_.enabled && settings_.requests_ns.empty()) return;
   if (!parts_.may_write(settings_.api_timeout)) {
     if (run_ && !run_->ended) stop("this replica does not lead any more", kAfterStop);
     run_.reset();
     parts_.places.end_unused();  // the others end by themselves
     waiting_.clear();
+    requests_.forget();
     return;
   }
+  requests_.look();
   const bool kept = parts_.places.keep();
   if (!parts_.following()) {
     const bool stops = run_ && !run_->ended && has_moves_left(*run_);
@@ -98,9 +102,14 @@ void Defragmenter::look() {
   follow();
   if (run_ && !run_->ended && !kept) {
     stop("a more important pod took a place that was reserved", kNextPlan);
+  } else if (run_ && !run_->ended && !run_->request.empty() &&
+             !requests_.is_current(run_->request)) {
+    stop("it is not requested any more", kNextPlan);
   } else if (run_) {
     go_on();
-  } else if (parts_.clock.now() >= next_plan_ && is_time()) {
+  } else if (requests_.current() != nullptr) {
+    plan_request();
+  } else if (settings_.enabled && parts_.clock.now() >= next_plan_ && is_time()) {
     plan();
   }
 }
@@ -129,9 +138,14 @@ std::size_t Defragmenter::moves_allowed() {
 }
 
 /// Of one priority: pods of a higher one than the waiting pod's do not move.
-std::vector<DenialPtr> Defragmenter::due() const {
+std::vector<DenialPtr> Defragmenter::due(const cluster::MoveRequest* request) const {
   std::vector<DenialPtr> denials = parts_.denials.all();
-  std::erase_if(denials, [&](const DenialPtr& denial) { return !may_wait_for_moves(*denial); });
+  std::erase_if(denials, [&](const DenialPtr& denial) {
+    const bool is_due = request != nullptr
+                            ? std::ranges::count(request->waiting, denial->pod->uid) > 0
+                            : has_waited(*denial);
+    return !is_due || !may_wait_for_moves(*denial);
+  });
   std::ranges::sort(denials, {}, [&](const DenialPtr& denial) {
     const std::string& uid = denial->pod->uid;
     return std::tuple(-std::int64_t{denial->pod->priority}, waiting_.find(uid)->second.since, uid);
@@ -142,25 +156,28 @@ std::vector<DenialPtr> Defragmenter::due() const {
   return denials;
 }
 
-bool Defragmenter::may_wait_for_moves(const Denial& denial) const {
-  const auto since = waiting_.find(denial.pod->uid);
-  const cluster::PodPtr pod = parts_.pods.find(denial.pod->uid);
-  if (since == waiting_.end() || pod == nullptr) return false;
-  const bool will_be_asked_again = denial.for_now || !denial.in_doubt.empty();
-  const bool gets_room = !pod->nominated_node.empty() || parts_.promises.made_to(pod->uid);
+bool Defragmenter::has_waited(const Denial& denial) const {
+  const auto found = waiting_.find(denial.pod->uid);
   const TimePoint time = parts_.clock.now();
-  const bool is_due =
-      time - since->second.since >= settings_.waited && time >= since->second.next_try;
-  return is_due && !will_be_asked_again && !gets_room && !pod->gated && !pod->deleting &&
-         !pod->binds_late && !cluster::is_in_pod_group(*pod);
+  return found != waiting_.end() && time - found->second.since >= settings_.waited &&
+         time >= found->second.next_try;
 }
 
-std::optional<Defragmenter::Moment> Defragmenter::moment(std::size_t moves) {
-  const auto budgets = moves == 0 ? nullptr : parts_.budgets();
+bool Defragmenter::may_wait_for_moves(const Denial& denial) const {
+  const cluster::PodPtr pod = parts_.pods.find(denial.pod->uid);
+  if (pod == nullptr || !waiting_.contains(pod->uid)) return false;
+  const bool will_be_asked_again = denial.for_now || !denial.in_doubt.empty();
+  const bool gets_room = !pod->nominated_node.empty() || parts_.promises.made_to(pod->uid);
+  return !will_be_asked_again && !gets_room && !pod->gated && !pod->deleting && !pod->binds_late &&
+         !cluster::is_in_pod_group(*pod);
+}
+
+std::optional<Defragmenter::Moment> Defragmenter::moment(const std::vector<DenialPtr>& due) {
+  const auto budgets = due.empty() ? nullptr : parts_.budgets();
   if (budgets == nullptr) return std::nullopt;
   Moment now{
       .cluster = {}, .in_doubt = {}, .budgets = {}, .closed = {}, .wanted = {}, .denials = {}};
-  for (const DenialPtr& denial : due()) {
+  for (const DenialPtr& denial : due) {
     auto plan = parts_.policies.plan(*denial->pod);
     if (!plan || !plan->demand.gpu.asks_gpu()) {
       put_off(*denial->pod, seconds(0));
@@ -183,31 +200,57 @@ std::optional<Defragmenter::Moment> Defragmenter::moment(std::size_t moves) {
   parts_.promises.review(*now.cluster, parts_.pods);
   for (const Nomination& one : parts_.promises.nominated()) now.closed.insert(one.node);
   for (const cluster::PodPtr& pod : parts_.pods.nominated()) now.closed.insert(pod->nominated_node);
+  const auto is_over = [&](const auto& one) { return one.second <= parts_.clock.now(); };
+  std::erase_if(spared_, is_over);
+  std::erase_if(closed_, is_over);
   for (const auto& [node, until] : closed_) now.closed.insert(node);
   return now;
 }
 
 void Defragmenter::plan() {
-  const TimePoint time = parts_.clock.now();
-  const auto is_over = [&](const auto& one) { return one.second <= time; };
-  std::erase_if(spared_, is_over);
-  std::erase_if(closed_, is_over);
-  next_plan_ = time + kNextPlan;
+  next_plan_ = parts_.clock.now() + kNextPlan;
   const std::size_t moves = std::min(kMostMoves, moves_allowed());
-  const auto now = moment(moves);
+  const auto now = moves == 0 ? std::nullopt : moment(due(nullptr));
   if (!now) return;
   cluster::MovePlan found = plan_from(*now, moves);
   const bool has_arrival = !found.arrivals.empty();
   const std::size_t first = has_arrival ? found.arrivals.front().wanted : 0;
-  if (auto run = worth_it(*now, std::move(found))) {
-    const Denial& denial = *now->denials.at(run->wanted.next.pod->uid);
-    if (time - denial.at <= kFresh) return start(*std::move(run));
-    parts_.denials.offered(denial.pod->uid, time);  // the waker makes kube-scheduler ask
-    return;
+  if (auto run = worth_it(*now, std::move(found), settings_.min_gain_percent)) {
+    return start_if_fresh(*now, *std::move(run));
   }
   count(PlanOutcome::kNone);
   if (has_arrival) return put_off(*now->wanted[first].next.pod, seconds(0));
   for (const cluster::WantedPod& wanted : now->wanted) put_off(*wanted.next.pod, seconds(0));
+}
+
+void Defragmenter::plan_request() {
+  const cluster::MoveRequest& request = *requests_.current();
+  const auto waiting = std::ranges::count_if(
+      request.waiting, [&](const std::string& uid) { return parts_.pods.find(uid) != nullptr; });
+  requests_.placed(request.waiting.size() - static_cast<std::size_t>(waiting));
+  if (waiting == 0) return requests_.end(cluster::MoveState::kDone, "");
+  if (parts_.clock.now() < next_request_plan_) return;
+  next_request_plan_ = parts_.clock.now() + kNextRequestPlan;
+  // Until kube-scheduler has asked about them, there is nothing to go by.
+  const auto now = moment(due(&request));
+  if (!now) return;
+  cluster::MovePlan found = plan_from(*now, request.movers.size());
+  const bool may_change = !found.fit_already.empty() || !movable_.knows_all();
+  if (auto run = worth_it(*now, std::move(found), 0)) {
+    run->request = request.id;
+    return start_if_fresh(*now, *std::move(run));
+  }
+  if (may_change) return;
+  count(PlanOutcome::kNone);
+  requests_.end(cluster::MoveState::kStopped,
+                "the cluster has changed: these moves do not help the waiting pods any more");
+}
+
+void Defragmenter::start_if_fresh(const Moment& now, Run run) {
+  const TimePoint time = parts_.clock.now();
+  const Denial& denial = *now.denials.at(run.wanted.next.pod->uid);
+  if (time - denial.at <= kFresh) return start(std::move(run));
+  parts_.denials.offered(denial.pod->uid, time);  // the waker makes kube-scheduler ask
 }
 
 void Defragmenter::put_off(const kube::Pod& waiting, seconds at_least) {
@@ -223,12 +266,7 @@ cluster::MovePlan Defragmenter::plan_from(const Moment& now, std::size_t moves) 
       {.cluster = *now.cluster,
        .wanted = now.wanted,
        .budgets = now.budgets,
-       .movable =
-           [&](const model::Allocation& pod) {
-             return MovablePods::may_be_movable(pod) && !now.in_doubt.contains(pod.pod_uid) &&
-                    pod.priority <= now.wanted.front().next.pod->priority &&
-                    !spared_.contains(pod.pod_uid);
-           },
+       .movable = [&](const model::Allocation& pod) { return may_leave(now, pod); },
        .next_pod =
            [&](const model::Allocation& pod) {
              return movable_.next_of(pod, *now.cluster, now.budgets);
@@ -236,6 +274,12 @@ cluster::MovePlan Defragmenter::plan_from(const Moment& now, std::size_t moves) 
        .takes = [&](const kube::Pod& pod,
                     const model::NodeState& node) { return takes(now, pod, node); },
        .limits = {.moves = moves}});
+}
+
+bool Defragmenter::may_leave(const Moment& now, const model::Allocation& pod) const {
+  if (requests_.current() != nullptr && !requests_.may_move(pod.pod_uid)) return false;
+  return MovablePods::may_be_movable(pod) && !now.in_doubt.contains(pod.pod_uid) &&
+         pod.priority <= now.wanted.front().next.pod->priority && !spared_.contains(pod.pod_uid);
 }
 
 /// Of a waiting pod kube-scheduler has said which nodes it may have.
@@ -251,7 +295,8 @@ bool Defragmenter::takes(const Moment& now, const kube::Pod& pod,
   return index && *index < asked.size() && asked[*index];
 }
 
-std::optional<Defragmenter::Run> Defragmenter::worth_it(const Moment& now, cluster::MovePlan plan) {
+std::optional<Defragmenter::Run> Defragmenter::worth_it(const Moment& now, cluster::MovePlan plan,
+                                                        int min_gain_percent) {
   if (plan.arrivals.empty()) return std::nullopt;
   cluster::Arrival& arrival = plan.arrivals.front();
   plan.moves.resize(arrival.after);
@@ -269,40 +314,38 @@ std::optional<Defragmenter::Run> Defragmenter::worth_it(const Moment& now, clust
                           .demand = next->plan.demand});
     run.moves.push_back(std::move(move));
   }
-  const bool worth = arrival.gain_milli * kPercent >= moved * settings_.min_gain_percent;
+  const bool worth = arrival.gain_milli * kPercent >= moved * min_gain_percent;
   return worth ? std::optional(std::move(run)) : std::nullopt;
 }
 
-bool Defragmenter::rehearse(const Run& run) {
-  return may_arrive(run) == Answer::kYes && std::ranges::all_of(run.moves, [&](const Move& move) {
-           if (may_move(move) != Answer::kYes) return false;
-           const kube::EvictionAnswer answer = parts_.relocation.rehearse(move);
-           if (answer.outcome == EvictionOutcome::kEvicted) return true;
-           spdlog::info("pod {} does not move: {}", text_of(*move.pod), answer.message);
-           count(MoveOutcome::kRefused);
-           spare(move, false);
-           return false;
-         });
+MoveObstacle Defragmenter::rehearse(const Run& run) {
+  if (const MoveObstacle obstacle = arrival_obstacle(run); obstacle) return obstacle;
+  for (const Move& move : run.moves) {
+    if (const MoveObstacle obstacle = move_obstacle(move); obstacle) return obstacle;
+    const kube::EvictionAnswer answer = parts_.relocation.rehearse(move);
+    if (answer.outcome == EvictionOutcome::kEvicted) continue;
+    count(MoveOutcome::kRefused);
+    spare(move, false);
+    return {.why = "pod " + text_of(*move.pod) + " would not be evicted: " + answer.message};
+  }
+  return {};
 }
 
-Defragmenter::Answer Defragmenter::may_arrive(const Run& run) {
+MoveObstacle Defragmenter::arrival_obstacle(const Run& run) {
   const kube::Pod& waiting = *run.wanted.next.pod;
-  const MoveObstacle obstacle = movable_.obstacle(waiting, run.node);
-  if (obstacle.why.empty()) return Answer::kYes;
-  spdlog::info("no pod moves for pod {}: {}", waiting.full_name(), obstacle.why);
-  if (obstacle.unknown) return Answer::kUnknown;
-  put_off(waiting, kSpared);
-  return Answer::kNo;
+  MoveObstacle obstacle = movable_.obstacle(waiting, run.node);
+  if (obstacle && !obstacle.unknown) put_off(waiting, kSpared);
+  return obstacle;
 }
 
-Defragmenter::Answer Defragmenter::may_move(const Move& move) {
-  const MoveObstacle obstacle = movable_.obstacle(*move.pod, move.next.node);
-  if (obstacle.why.empty()) return Answer::kYes;
-  spdlog::info("pod {} does not move: {}", text_of(*move.pod), obstacle.why);
-  if (obstacle.unknown) return Answer::kUnknown;
+MoveObstacle Defragmenter::move_obstacle(const Move& move) {
+  MoveObstacle obstacle = movable_.obstacle(*move.pod, move.next.node);
+  if (!obstacle) return obstacle;
+  obstacle.why = "pod " + text_of(*move.pod) + " does not move: " + obstacle.why;
+  if (obstacle.unknown) return obstacle;
   count(MoveOutcome::kRefused);
   spare(move, obstacle.of_node);
-  return Answer::kNo;
+  return obstacle;
 }
 
 void Defragmenter::spare(const Move& move, bool node) {
@@ -313,7 +356,10 @@ void Defragmenter::spare(const Move& move, bool node) {
 
 void Defragmenter::start(Run run) {
   const cluster::PodPtr waiting = run.wanted.next.pod;
-  if (!rehearse(run) || !parts_.places.reserve(run.places)) return put_off(*waiting, seconds(0));
+  if (const MoveObstacle obstacle = rehearse(run); obstacle) return give_up(run, obstacle);
+  if (!parts_.places.reserve(run.places)) {
+    return give_up(run, {.why = "a place was taken meanwhile"});
+  }
   run_ = std::move(run);
   if (!parts_.promises.evicting(*waiting, run_->node, uids_of(run_->moves),
                                 RoomMaker::kDefragmenter)) {
@@ -326,6 +372,16 @@ void Defragmenter::start(Run run) {
                 "moving " + pods(run_->moves.size()) + " from node " + run_->node +
                     ", where this pod gets room on a card then");
   begin_next(*run_);
+}
+
+/// Nothing has begun.
+void Defragmenter::give_up(const Run& run, const MoveObstacle& obstacle) {
+  const kube::Pod& waiting = *run.wanted.next.pod;
+  spdlog::info("no pod moves for pod {}: {}", waiting.full_name(), obstacle.why);
+  put_off(waiting, seconds(0));
+  if (!run.request.empty() && !obstacle.unknown) {
+    requests_.end(cluster::MoveState::kStopped, obstacle.why);
+  }
 }
 
 bool Defragmenter::nominate(const kube::Pod& pod, const std::string& node) const {
@@ -414,14 +470,14 @@ bool Defragmenter::holds(const Run& run) const {
          plan.policy->choose(plan.demand, left).has_value();
 }
 
-/// Nothing speaks against the next move at this moment. start() has read all for the first one.
-Defragmenter::Answer Defragmenter::may_begin(const Run& run) {
+/// What speaks against the next move at this moment. start() has read all for the first one.
+MoveObstacle Defragmenter::next_obstacle(const Run& run) {
   if (run.done > 0) {
-    if (const Answer arrives = may_arrive(run); arrives != Answer::kYes) return arrives;
-    if (const Answer moves = may_move(run.moves[run.done]); moves != Answer::kYes) return moves;
+    if (MoveObstacle obstacle = arrival_obstacle(run); obstacle) return obstacle;
+    if (MoveObstacle obstacle = move_obstacle(run.moves[run.done]); obstacle) return obstacle;
   }
-  const bool as_planned = parts_.budgets() != nullptr && waits_as_planned(run) && holds(run);
-  return as_planned ? Answer::kYes : Answer::kNo;
+  if (parts_.budgets() != nullptr && waits_as_planned(run) && holds(run)) return {};
+  return {.why = "the cluster is not as it was planned any more"};
 }
 
 void Defragmenter::begin_next(Run& run) {
@@ -433,12 +489,12 @@ void Defragmenter::begin_next(Run& run) {
     run.leaving = Leaving{.since = parts_.clock.now(), .gone = parts_.clock.now()};
     return;
   }
-  if (!is_time() || moves_allowed() == 0) return stop("no more moves are allowed now", kNextPlan);
-  const Answer answer = may_begin(run);
-  if (answer == Answer::kUnknown) return;  // the next look asks again
-  if (answer == Answer::kNo) {
-    return stop("the cluster is not as it was planned any more", kNextPlan);
+  if (run.request.empty() && (!is_time() || moves_allowed() == 0)) {
+    return stop("no more moves are allowed now", kNextPlan);
   }
+  const MoveObstacle obstacle = next_obstacle(run);
+  if (obstacle.unknown) return;  // the next look asks again
+  if (obstacle) return stop(obstacle.why, kNextPlan);
   if (!parts_.may_write(settings_.api_timeout)) return;  // the next look ends it
   // Before the eviction: the next pod may be made before its answer is here.
   if (!parts_.places.evicted(mover)) return stop("a place was lost", kNextPlan);
@@ -510,6 +566,7 @@ void Defragmenter::watch(Run& run) {
 
 void Defragmenter::moved(Run& run) {
   count(MoveOutcome::kMoved);
+  requests_.moved(run.request);
   parts_.places.end(run.moves[run.done].pod->pod_uid);
   run.leaving.reset();
   ++run.done;
@@ -527,6 +584,7 @@ void Defragmenter::stop(const std::string& why, seconds pause) {
   const bool is_of_others = !was_ours && parts_.promises.made_to(pod.uid);
   if (run_->nominated && !is_of_others) in_vain_.insert_or_assign(pod.uid, run_->node);
   put_off(pod, seconds(0));
+  if (requests_.is_current(run_->request)) requests_.end(cluster::MoveState::kStopped, why);
   if (!run_->leaving) run_.reset();
   clear_nominations();
 }

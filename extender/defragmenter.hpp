@@ -9,6 +9,7 @@
 #include "cluster/shared_ledger.hpp"
 #include "extender/movable_pods.hpp"
 #include "extender/relocation.hpp"
+#include "extender/requested_moves.hpp"
 #include "extender/scheduling/denials.hpp"
 #include "extender/scheduling/move_places.hpp"
 #include "extender/scheduling/promises.hpp"
@@ -35,6 +36,7 @@
 namespace tangram::extender {
 
 struct DefragmenterSettings {
+  // Of moves that nobody has requested:
   bool enabled = false;
   int moves_per_hour = 10;
   /// Hours of the day in UTC in which moves begin: from <= hour < until, over midnight if until is
@@ -44,6 +46,8 @@ struct DefragmenterSettings {
   /// What the waiting pod gets of a card, beside what moves for it.
   int min_gain_percent = 100;
   std::chrono::seconds waited{60};  ///< by a pod before others move for it
+
+  std::string requests_ns = {};  ///< as RequestedMovesSettings::ns
   std::chrono::milliseconds api_timeout{4'000};
 };
 
@@ -83,6 +87,10 @@ inline constexpr std::size_t kPlanOutcomes = 3;
 /// If anything is not as planned any more, no further pod is evicted: the next plan begins with the
 /// cluster as it is. Nobody moves while a watch is interrupted or budgets are not known.
 ///
+/// An operator's request (RequestedMoves) is carried out in the same way, whatever the settings
+/// say of moves that nobody has requested: the pods that it names move, and no others, for waiting
+/// pods that it names. It ends at the first difference.
+///
 /// Threads: run() on its own; look() one at a time; Collect() from any.
 class Defragmenter final : public prometheus::Collectable {
  public:
@@ -93,6 +101,8 @@ class Defragmenter final : public prometheus::Collectable {
   /// Between plans, and after one that was stopped because something went wrong.
   static constexpr std::chrono::seconds kNextPlan{10};
   static constexpr std::chrono::seconds kAfterStop{300};
+  /// Of a request, whose operator waits.
+  static constexpr std::chrono::seconds kNextRequestPlan{2};
   /// A pod for which there was no plan, and others of its priority and below, get their turn: it is
   /// planned for again after that, doubling.
   static constexpr std::chrono::seconds kAfterNone{60};
@@ -161,6 +171,7 @@ class Defragmenter final : public prometheus::Collectable {
     std::optional<Leaving> leaving{};
     bool nominated = false;  ///< the pod, to the node, as far as is known
     bool ended = false;      ///< no more moves begin; the one that has begun is watched to its end
+    std::string request{};   ///< its id; "" = nobody has requested it
   };
   /// What a plan is made of.
   struct Moment {
@@ -175,22 +186,29 @@ class Defragmenter final : public prometheus::Collectable {
   void follow();
   [[nodiscard]] bool is_time() const;
   [[nodiscard]] std::size_t moves_allowed();
-  [[nodiscard]] std::vector<DenialPtr> due() const;
+  /// Of pods that others may move for now, of one priority.
+  [[nodiscard]] std::vector<DenialPtr> due(const cluster::MoveRequest* request) const;
   [[nodiscard]] bool may_wait_for_moves(const Denial& denial) const;
+  [[nodiscard]] bool has_waited(const Denial& denial) const;
 
   void plan();
-  [[nodiscard]] std::optional<Moment> moment(std::size_t moves);
+  /// For the next pods of the request that wait.
+  void plan_request();
+  [[nodiscard]] std::optional<Moment> moment(const std::vector<DenialPtr>& due);
   [[nodiscard]] cluster::MovePlan plan_from(const Moment& now, std::size_t moves);
+  [[nodiscard]] bool may_leave(const Moment& now, const model::Allocation& pod) const;
   [[nodiscard]] bool takes(const Moment& now, const kube::Pod& pod,
                            const model::NodeState& node) const;
-  [[nodiscard]] std::optional<Run> worth_it(const Moment& now, cluster::MovePlan plan);
+  [[nodiscard]] std::optional<Run> worth_it(const Moment& now, cluster::MovePlan plan,
+                                            int min_gain_percent);
+  /// Starts, if kube-scheduler's answer about the pod is new.
+  void start_if_fresh(const Moment& now, Run run);
   void start(Run run);
-  /// Nothing speaks against any of the moves.
-  [[nodiscard]] bool rehearse(const Run& run);
-  enum class Answer { kYes, kNo, kUnknown };
-  [[nodiscard]] Answer may_arrive(const Run& run);
-  [[nodiscard]] Answer may_move(const cluster::Move& move);
-  [[nodiscard]] Answer may_begin(const Run& run);
+  [[nodiscard]] MoveObstacle rehearse(const Run& run);
+  [[nodiscard]] MoveObstacle arrival_obstacle(const Run& run);
+  [[nodiscard]] MoveObstacle move_obstacle(const cluster::Move& move);
+  [[nodiscard]] MoveObstacle next_obstacle(const Run& run);
+  void give_up(const Run& run, const MoveObstacle& obstacle);
   [[nodiscard]] bool nominate(const kube::Pod& pod, const std::string& node) const;
 
   void go_on();
@@ -218,6 +236,7 @@ class Defragmenter final : public prometheus::Collectable {
   const DefragmenterSettings settings_;
   const Parts parts_;
   MovablePods movable_;
+  RequestedMoves requests_;
   std::map<std::string, Waiting, std::less<>> waiting_;   ///< by pod UID
   std::map<std::string, TimePoint, std::less<>> spared_;  ///< pods by UID, until when
   std::map<std::string, TimePoint, std::less<>> closed_;  ///< nodes, until when
@@ -225,6 +244,7 @@ class Defragmenter final : public prometheus::Collectable {
   std::optional<Run> run_;
   std::map<std::string, std::string, std::less<>> in_vain_;  ///< nominations to clear: node by UID
   TimePoint next_plan_{};
+  TimePoint next_request_plan_{};
   std::array<std::atomic<std::uint64_t>, kMoveOutcomes> moves_{};
   std::array<std::atomic<std::uint64_t>, kPlanOutcomes> plans_{};
 };

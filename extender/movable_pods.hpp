@@ -27,6 +27,7 @@ struct MoveObstacle {
   std::string why;       ///< empty = nothing speaks against it
   bool of_node = false;  ///< the node that the pod is to come to is the reason
   bool unknown = false;  ///< the API server did not answer: another try may succeed
+  explicit operator bool() const { return !why.empty(); }
 };
 
 /// What a plan of moves has to know of pods and nodes beyond the ledger: who makes a pod anew, and
@@ -64,6 +65,8 @@ class MovablePods {
   [[nodiscard]] std::shared_ptr<const cluster::PlacelessPod> next_of(
       const model::Allocation& pod, const model::ClusterSnapshot& cluster,
       const cluster::BudgetList& budgets);
+  /// Has this plan been told of every pod that it asked about? Otherwise another one may find more.
+  [[nodiscard]] bool knows_all() const { return reads_ < kMostReads; }
   /// Does the node take the next pod of one that next_of() was asked about?
   [[nodiscard]] bool takes(const std::string& uid, const std::string& node) const;
   /// Do pods come to the node at all: ready and not cordoned?

@@ -139,7 +139,12 @@ constexpr Setting kDefragSettings[]{
      "How long a pod must have waited for room before others move for it. Meanwhile pods of lower "
      "priority are evicted for it, or others end.",
      number<&Defrag::waited>({5, "kube-scheduler tries a pod again within seconds"},
-                             {86'400, "a day"})}};
+                             {86'400, "a day"})},
+    {"on_request",
+     "Whether the leader also carries out the moves of kubectl tangram defrag --run, whatever the "
+     "settings above say: the pods that the command has shown move, and no others. Who may write "
+     "the ConfigMap tangram-defrag in its namespace may request them.",
+     yes_or_no<&Defrag::on_request>()}};
 
 using Grants = Config::Grants;
 constexpr Setting kGrantsSettings[]{

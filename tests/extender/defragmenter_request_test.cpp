@@ -1,0 +1,220 @@
+// Moves that an operator requests.
+
+#include "tests/extender/defragmenter_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+namespace tangram::extender {
+namespace {
+
+using cluster::MoveProgress;
+using cluster::MoveRequest;
+using cluster::MoveState;
+using ::testing::HasSubstr;
+
+const testing::CallMatch kReports{.method = kube::Method::kPatch, .path_ends = "/tangram-defrag"};
+
+class DefragmenterRequestTest : public DefragmenterTest {
+ protected:
+  DefragmenterRequestTest() {
+    rig_.ask(testing::write_request(kube::Method::kPost, "/api/v1/namespaces/system/configmaps",
+                                    R"({"metadata":{"name":"tangram-defrag"}})"));
+    make(on_request());
+    wants_a_card();
+  }
+  static DefragmenterSettings on_request() {
+    return {.min_gain_percent = 100'000, .requests_ns = "system"};
+  }
+  void write(const std::string& text) {
+    kube::Request request{.method = kube::Method::kPatch,
+                          .path = cluster::move_requests_path("system"),
+                          .body = cluster::move_request_patch(cluster::kRequestKey, text),
+                          .content_type = "application/merge-patch+json"};
+    rig_.ask(request);
+  }
+  std::string uid(const std::string& name) { return json_at(rig_.read(name), "metadata.uid"); }
+  void request(const std::string& id, const std::vector<std::string>& movers,
+               const std::vector<std::string>& waiting = {"whole"},
+               std::chrono::seconds lasts = 600s) {
+    MoveRequest text{.id = id, .until = rig_.clock.wall() + lasts};
+    for (const std::string& name : movers) text.movers.push_back(uid(name));
+    for (const std::string& name : waiting) text.waiting.push_back(uid(name));
+    write(cluster::to_json(text));
+  }
+  /// As an operator reads it; id "" = none is written.
+  MoveProgress progress() {
+    const auto map = rig_.ask({.path = cluster::move_requests_path("system")});
+    const auto read = cluster::read_move_requests(map.body);
+    const auto progress = cluster::read_move_progress(read.value().progress);
+    return progress ? *progress : MoveProgress{};
+  }
+  void arrive(const std::string& name) {
+    bind_next(name, nodes_for(name).substr(2, 1));
+    look_for(1s);
+  }
+};
+
+TEST_F(DefragmenterRequestTest, MovesThePodsThatAreNamedAtOnce) {
+  request("r", {"on-b"});
+  look_for(500ms);
+  EXPECT_EQ(leaving(), Lines{"on-b"}) << "whatever the hours, the gain and the time waited";
+  look_for(2s);
+  EXPECT_EQ(progress(), (MoveProgress{.id = "r"}));
+  replace("on-b");
+  arrive("on-b-next");
+  EXPECT_EQ(nodes_for("whole"), R"(["b"])");
+  bind_next("whole", "b");
+  look_for(5s);
+  EXPECT_EQ(progress(),
+            (MoveProgress{.id = "r", .state = MoveState::kDone, .moved = 1, .placed = 1}));
+  look_for(600s);
+  EXPECT_EQ(rig_.api.calls(kEvictions).size(), 2U) << "the dry run, and the eviction";
+}
+
+TEST_F(DefragmenterRequestTest, MovesNoOtherPods) {
+  bound("more-b", "b", "ReplicaSet", "0.1");
+  request("r", {"on-b"});
+  look_for(10s);
+  EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U) << "more-b stays, so whole does not fit on b";
+  EXPECT_EQ(progress().state, MoveState::kStopped);
+  EXPECT_THAT(progress().message, HasSubstr("the cluster has changed"));
+}
+
+TEST_F(DefragmenterRequestTest, MovesForNoOtherPods) {
+  wants_a_card("other");
+  request("r", {"on-b"}, {"other"});
+  look_for(500ms);
+  EXPECT_EQ(json_at(rig_.read("other"), "status.nominatedNodeName"), "b");
+  EXPECT_EQ(json_at(rig_.read("whole"), "status.nominatedNodeName"), "<none>");
+}
+
+TEST_F(DefragmenterRequestTest, GoesOnWithTheNextWaitingPod) {
+  wants_a_card("other");
+  rig_.end_pod("on-c");
+  bound("more-c", "c", "ReplicaSet", "0.2");  // and has room for both next pods
+  patch_node("b", R"({"unschedulable":true})");
+  request("r", {"on-a", "on-b"}, {"whole", "other"});
+  for (const std::string from : {"a", "b"}) {
+    look_for(5s);
+    ASSERT_EQ(leaving(), Lines{"on-" + from});
+    replace("on-" + from);
+    arrive("on-" + from + "-next");
+    const bool is_first = json_at(rig_.read("whole"), "status.nominatedNodeName") == from;
+    bind_next(is_first ? "whole" : "other", from);
+    patch_node("b", R"({"unschedulable":null})");
+  }
+  look_for(5s);
+  EXPECT_EQ(progress(),
+            (MoveProgress{.id = "r", .state = MoveState::kDone, .moved = 2, .placed = 2}));
+}
+
+TEST_F(DefragmenterRequestTest, EndsAtTheFirstDifference) {
+  request("r", {"on-b"});
+  rig_.api.plan().add({.match = kEvictions,
+                       .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 429},
+                       .times = 1});
+  look_for(5s);
+  EXPECT_EQ(progress().state, MoveState::kStopped);
+  EXPECT_THAT(progress().message, HasSubstr("ml/on-b would not be evicted"));
+  look_for(600s);
+  EXPECT_EQ(leaving(), Lines{});
+}
+
+TEST_F(DefragmenterRequestTest, AsksAgainWhereTheApiServerDoesNotAnswer) {
+  request("r", {"on-b"});
+  rig_.api.plan().add({.match = {.method = kube::Method::kGet, .path_ends = "/pods/on-b"},
+                       .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 503},
+                       .times = 1});
+  look_for(500ms);
+  EXPECT_EQ(leaving(), Lines{});
+  look_for(5s);
+  EXPECT_EQ(leaving(), Lines{"on-b"});
+}
+
+TEST_F(DefragmenterRequestTest, EndsWhereItIsWithdrawn) {
+  for (const char* node : {"a", "b", "c"}) {
+    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
+  }
+  request("r", {"on-b", "more-b"});
+  look_for(1s);
+  ASSERT_EQ(leaving().size(), 1U);
+  write("");
+  look_for(3s);
+  EXPECT_EQ(plans("stopped"), 1);
+  const std::string first = leaving().front();
+  rig_.end_pod(first);
+  pod("next", first == "on-b" ? "0.4" : "0.1", "ReplicaSet");
+  arrive("next");
+  look_for(600s);
+  EXPECT_EQ(leaving(), Lines{}) << "the other one stays";
+}
+
+TEST_F(DefragmenterRequestTest, EndsWhenItsTimeIsOver) {
+  rig_.end_pod("whole");
+  wants_a_card("lower", -5);
+  request("r", {"on-b"}, {"lower"}, 30s);
+  look_for(10s);
+  EXPECT_EQ(progress().state, MoveState::kStopped) << "on-b has a higher priority";
+  rig_.denials.forget(uid("lower"));
+  request("again", {"on-b"}, {"lower"}, 30s);
+  look_for(29s);
+  EXPECT_EQ(progress(), (MoveProgress{.id = "again"})) << "kube-scheduler has not asked about it";
+  look_for(5s);
+  EXPECT_EQ(progress().state, MoveState::kStopped);
+  EXPECT_EQ(progress().message, "its time is over");
+}
+
+TEST_F(DefragmenterRequestTest, TakesNoneThatIsOverOrTooLongOrNotOne) {
+  request("over", {"on-b"}, {"whole"}, -1s);
+  look_for(5s);
+  write("{");
+  look_for(5s);
+  EXPECT_EQ(rig_.api.calls(kReports).size(), 0U);
+  request("long", {"on-b"}, {"whole"}, 3'700s);
+  look_for(5s);
+  EXPECT_EQ(progress().state, MoveState::kStopped);
+  EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U);
+}
+
+TEST_F(DefragmenterRequestTest, TheNextLeaderGoesOn) {
+  for (const char* node : {"a", "b", "c"}) {
+    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
+  }
+  request("r", {"on-b", "more-b"});
+  look_for(1s);
+  ASSERT_EQ(leaving().size(), 1U);
+  const std::string first = leaving().front();
+  rig_.end_pod(first);
+  pod("next", first == "on-b" ? "0.4" : "0.1", "ReplicaSet");
+  arrive("next");
+  look_for(2s);
+  EXPECT_EQ(progress().moved, 1U);
+  make(on_request());  // as in another process
+  ask_again("whole");
+  rig_.clock.advance(10s);
+  look_for(15s);
+  EXPECT_EQ(leaving().size(), 1U);
+  EXPECT_EQ(progress().moved, 1U);
+  EXPECT_EQ(progress().state, MoveState::kRunning);
+}
+
+TEST_F(DefragmenterRequestTest, ReportsAgainWhatWasNotWritten) {
+  request("r", {"on-b"});
+  rig_.api.plan().add({.match = kReports,
+                       .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 500},
+                       .times = 2});
+  look_for(1s);
+  EXPECT_EQ(progress().id, "");
+  look_for(5s);
+  EXPECT_EQ(progress().id, "r");
+}
+
+TEST_F(DefragmenterRequestTest, AreTakenOnlyWhereTheyAreOn) {
+  make({});
+  request("r", {"on-b"});
+  look_for(10s);
+  EXPECT_EQ(rig_.api.calls({.path_ends = "/tangram-defrag"}).size(), 0U);
+}
+
+}  // namespace
+}  // namespace tangram::extender

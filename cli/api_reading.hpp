@@ -50,6 +50,7 @@ Result<void> list(kube::KubeApi& api, const std::string& path, const Query& quer
 
 inline constexpr const char* kViewerRole = "tangram-viewer";
 inline constexpr const char* kCordonRole = "tangram-card-operator";
+inline constexpr const char* kMoverRole = "tangram-pod-mover";
 inline constexpr const char* kResizerRole = "tangram-pod-resizer";
 inline constexpr const char* kDoctorRole = "tangram-doctor";
 

@@ -6,7 +6,7 @@
 #include "cli/cluster_settings.hpp"
 #include "cli/completion/completion.hpp"
 #include "cli/cordon.hpp"
-#include "cli/defrag/defrag.hpp"
+#include "cli/defrag/run.hpp"
 #include "cli/doctor/doctor.hpp"
 #include "cli/document.hpp"
 #include "cli/explain.hpp"
@@ -291,10 +291,36 @@ Result<CommandResult> Commands::defrag() {
   const auto read = read_defrag_cluster(**server, settings, clock_);
   if (!read) return read.error();
   const Defrag plan = plan_defrag(*read, options_.most_moves);
+  if (options_.run_moves && !plan.moves.empty()) return run_moves(**server, plan);
   const int exit = plan.helpless() ? kNo : kDone;
   if (for_programs(options_.output)) return document(options_.output, defrag_json(plan), exit);
   std::string drawn = draw_defrag(screen_, plan, options_.output == Output::kWide);
+  drawn += "; nothing was changed\n";
   return CommandResult{with_assumptions(std::move(drawn), settings, screen_), exit};
+}
+
+Result<CommandResult> Commands::run_moves(kube::KubeApi& api, const Defrag& plan) {
+  const MovesPlace place{.api = api, .ns = options_.system_namespace};
+  const auto request =
+      move_request_of(plan, clock_.wall(), std::chrono::seconds(options_.moves_timeout_s));
+  if (auto done = request_moves(place, request, clock_.wall()); !done) return done.error();
+  // What happens is shown while it does; the output is what came of it.
+  const bool wide = options_.output == Output::kWide;
+  std::cerr << without_controls(draw_defrag(screen_, plan, wide), screen_.style.colour) << "\n\n"
+            << "requested; the extender moves one pod after the other\n"
+            << std::flush;
+  const auto outcome = await_moves(place, request,
+                                   {.clock = clock_,
+                                    .sleep = sleep_until_stopped,
+                                    .report = [&](const cluster::MoveProgress& progress) {
+                                      std::cerr << progress_text(request, progress) << std::endl;
+                                    }});
+  if (!outcome) return outcome.error();
+  const int exit = outcome->state == cluster::MoveState::kDone ? kDone : kNo;
+  if (for_programs(options_.output)) {
+    return document(options_.output, defrag_json(plan, *outcome), exit);
+  }
+  return CommandResult{draw_outcome(screen_, request, *outcome), exit};
 }
 
 Result<CommandResult> Commands::cordon() {

@@ -6,6 +6,7 @@
 #include "cli/cluster.hpp"
 #include "cli/cluster_settings.hpp"
 #include "cli/command_result.hpp"
+#include "cli/defrag/defrag.hpp"
 #include "cli/options.hpp"
 #include "cli/pages.hpp"
 #include "cli/screen.hpp"
@@ -35,6 +36,7 @@ class Commands {
   Result<CommandResult> fit();
   Result<CommandResult> whatif();
   Result<CommandResult> defrag();
+  Result<CommandResult> run_moves(kube::KubeApi& api, const Defrag& plan);
   Result<CommandResult> fill();
   Result<CommandResult> autoscaler();
   Result<CommandResult> cordon();

@@ -1,6 +1,7 @@
 #include "cli/options.hpp"
 
 #include "cli/options_parts.hpp"
+#include "cluster/move_request.hpp"
 #include "model/annotations.hpp"
 #include "model/isolation.hpp"
 #include "model/resize_keys.hpp"
@@ -80,19 +81,38 @@ void add_views(CLI::App& parser, Options& options) {
       ->required();
 }
 
+/// @param range  in seconds
+CLI::Option* add_timeout(CLI::App& command, int& seconds, const std::string& help,
+                         std::pair<int, int> range) {
+  const std::map<std::string, int> units{{"s", 1}, {"m", 60}, {"h", 3600}};
+  return add(command, "--timeout", seconds, "TIME", help)
+      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE, "TIME"))
+      ->check(CLI::Range(range.first, range.second));
+}
+
 void add_defrag(CLI::App& parser, Options& options) {
   CLI::App* const defrag = add_command(
       parser, "defrag",
       "Show which few pods would have to move so that waiting pods fit, and where to. Writes "
-      "nothing. Exit code 3: pods wait for room, and no move helps",
+      "nothing without --run. Exit code 3: pods wait for room, and no move helps, or the moves "
+      "were "
+      "stopped",
       "  kubectl tangram defrag\n"
       "  kubectl tangram defrag --max-moves 3 -o json\n"
+      "  kubectl tangram defrag --run                 have the extender evict them, one by one\n"
       "Moves pods of ReplicaSets and StatefulSets, within their disruption budgets. The label "
       "tangram.dev/movable allows it for pods of other controllers (true), or forbids it "
       "(false).\n");
   add(*defrag, "--max-moves", options.most_moves, "NUMBER", "At most so many pods move")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000}))
+      ->check(CLI::Range(std::size_t{1}, cluster::MoveRequest::kMostPods))
       ->capture_default_str();
+  CLI::Option* const run = defrag->add_flag(
+      "--run", options.run_moves,
+      "Have the extender carry the plan out, and wait for it. It reserves all places first, and "
+      "stops at the first difference");
+  add_timeout(*defrag, options.moves_timeout_s,
+              "With --run, no move begins later: 5m, 1h; default: 10m", {10, 3'600})
+      ->needs(run);
 }
 
 void add_fit(CLI::App& parser, Options& options) {
@@ -127,11 +147,8 @@ void add_fit(CLI::App& parser, Options& options) {
 
 CLI::Option* add_wait(CLI::App& command, Options& options, const std::string& help) {
   CLI::Option* const wait = command.add_flag("--wait", options.wait, help);
-  const std::map<std::string, int> units{{"s", 1}, {"m", 60}, {"h", 3600}};
-  add(command, "--timeout", options.timeout_s, "TIME",
-      "With --wait, at most so long: 60s, 5m; default: 60s")
-      ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE, "TIME"))
-      ->check(CLI::Range(1, 86'400))
+  add_timeout(command, options.timeout_s, "With --wait, at most so long: 60s, 5m; default: 60s",
+              {1, 86'400})
       ->needs(wait);
   return wait;
 }
@@ -251,6 +268,9 @@ std::string first_contradiction(const Options& options) {
   }
   if (options.watch && std::ranges::find(kShowNothing, options.command) != kShowNothing.end()) {
     return "--watch does not go with a command that shows nothing; leave it out";
+  }
+  if (options.watch && options.run_moves) {
+    return "--watch does not go with --run, which shows its progress; leave it out";
   }
   if (options.command == "fill" && options.output == Output::kJson) {
     return "fill prints YAML, in which values keep their form; kubectl reads it: leave -o json out";

@@ -40,6 +40,8 @@ struct Options {
   std::string file;                ///< whatif; "-" = standard input
   std::vector<std::string> files;  ///< fill; the same
   std::size_t most_moves = 10;     ///< defrag
+  bool run_moves = false;          ///< defrag
+  int moves_timeout_s = 600;       ///< defrag
   bool offline = false;            ///< fill: with the default settings
   std::string autoscaler;          ///< autoscaler: for whom
   NodeGroup group;                 ///< autoscaler

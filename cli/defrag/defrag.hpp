@@ -4,6 +4,7 @@
 #include "cli/screen.hpp"
 #include "cluster/disruption_budgets.hpp"
 #include "cluster/findings.hpp"
+#include "cluster/move_request.hpp"
 #include "cluster/moves.hpp"
 #include "cluster/node_rules.hpp"
 #include "kube/api.hpp"
@@ -12,12 +13,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-/// `defrag`: which few pods would have to move so that waiting pods fit. Writes nothing.
+/// `defrag`: which few pods would have to move so that waiting pods fit. Writes nothing; run.hpp
+/// has a plan carried out.
 namespace tangram::cli {
 
 /// The cluster, with what the API server says beyond its ledger.
@@ -73,11 +76,15 @@ struct Defrag {
 [[nodiscard]] Defrag plan_defrag(const DefragCluster& cluster, std::size_t most_moves);
 
 /// @param wide  whole UUIDs
+/// @returns the plan and what it is good for, without the end of the last line
 [[nodiscard]] std::string draw_defrag(const Screen& screen, const Defrag& defrag, bool wide);
 /// {"moves": [{"namespace", "name", "uid", "from": {"node", "containers": [{"name",
 /// "cards": [{"uuid", "memMiB", "milli"}]}]}, "to"}], "runs": [{"namespace", "name", "uid",
 /// "request", "to", "afterMoves"}], "leftOut": [{"namespace", "name", "uid", "why"}], "waiting",
-/// "fitAlready", "gainedMilli", "movedMilli", "cutShort"}
-[[nodiscard]] std::string defrag_json(const Defrag& defrag);
+/// "fitAlready", "gainedMilli", "movedMilli", "cutShort", "run": {"state": "done" | "stopped",
+/// "moved", "placed", "message"}}
+/// @param outcome  of --run; without it, the object has no "run"
+[[nodiscard]] std::string defrag_json(
+    const Defrag& defrag, const std::optional<cluster::MoveProgress>& outcome = std::nullopt);
 
 }  // namespace tangram::cli

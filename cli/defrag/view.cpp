@@ -97,11 +97,10 @@ std::string draw_defrag(const Screen& screen, const Defrag& defrag, bool wide) {
   }
   if (const std::string others = others_text(screen, defrag); !others.empty())
     text += others + "\n";
-  return text + paint(screen.style, defrag.helpless() ? kBad : kGood, summary(defrag)) +
-         "; nothing was changed\n";
+  return text + paint(screen.style, defrag.helpless() ? kBad : kGood, summary(defrag));
 }
 
-std::string defrag_json(const Defrag& defrag) {
+std::string defrag_json(const Defrag& defrag, const std::optional<cluster::MoveProgress>& outcome) {
   std::string text;
   json::Writer out(text);
   out.begin_object().key("moves").begin_array();
@@ -129,7 +128,14 @@ std::string defrag_json(const Defrag& defrag) {
   out.end_array().member("waiting", static_cast<std::int64_t>(defrag.waiting));
   out.member("fitAlready", static_cast<std::int64_t>(defrag.fit_already));
   out.member("gainedMilli", defrag.gained_milli).member("movedMilli", defrag.moved_milli);
-  out.member("cutShort", defrag.cut_short).end_object();
+  out.member("cutShort", defrag.cut_short);
+  if (outcome) {
+    out.key("run").begin_object().member("state", to_string(outcome->state));
+    out.member("moved", static_cast<std::int64_t>(outcome->moved));
+    out.member("placed", static_cast<std::int64_t>(outcome->placed));
+    out.member("message", outcome->message).end_object();
+  }
+  out.end_object();
   return text;
 }
 

@@ -75,6 +75,15 @@ TEST(OptionsTest, ReadsAResize) {
   EXPECT_EQ(options.timeout_s, 300);
 }
 
+TEST(OptionsTest, ReadsARunOfMoves) {
+  const Options options =
+      parse_options({"defrag", "--max-moves", "3", "--run", "--timeout", "1h"}).options;
+  EXPECT_EQ(options.most_moves, 3U);
+  EXPECT_TRUE(options.run_moves);
+  EXPECT_EQ(options.moves_timeout_s, 3'600);
+  EXPECT_FALSE(parse_options({"defrag"}).options.run_moves);
+}
+
 TEST(OptionsTest, SaysWhatIsWrong) {
   EXPECT_NE(refused({}).find("subcommand"), std::string::npos);
   EXPECT_NE(refused({"explain"}).find("POD"), std::string::npos);
@@ -84,6 +93,9 @@ TEST(OptionsTest, SaysWhatIsWrong) {
   EXPECT_NE(refused({"completion", "tcsh"}).find("tcsh"), std::string::npos);
   EXPECT_NE(refused({"pods", "-A", "-n", "ml"}).find("contradict"), std::string::npos);
   EXPECT_NE(refused({"whatif", "-f", "-", "-w"}).find("standard input"), std::string::npos);
+  EXPECT_NE(refused({"defrag", "--run", "-w"}).find("leave it out"), std::string::npos);
+  EXPECT_NE(refused({"defrag", "--timeout", "5m"}).find("--run"), std::string::npos);
+  EXPECT_NE(refused({"defrag", "--run", "--timeout", "2h"}).find("timeout"), std::string::npos);
   EXPECT_NE(refused({"cordon-card", "GPU-1", "-w"}).find("leave it out"), std::string::npos);
   EXPECT_NE(refused({"fill", "-f", "a.yaml", "-o", "json"}).find("fill prints YAML"),
             std::string::npos);

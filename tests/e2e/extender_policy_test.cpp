@@ -19,8 +19,9 @@ class ExtenderPolicyTest : public E2eTest {
  protected:
   ExtenderPolicyTest() {
     for (const char* name : {"own", "agent"}) make(name);
-    // The policy is applied with the rights; the API server reads it later.
-    const auto deadline = TimePoint::clock::now() + 30s;
+    // The policy is applied with the rights; the API server reads it later. Its informers back off
+    // for up to 30 s if they begin before it serves.
+    const auto deadline = TimePoint::clock::now() + 90s;
     while (patch("own", R"({"metadata":{"labels":{"probe":"1"}}})").done()) {
       if (TimePoint::clock::now() > deadline) throw std::runtime_error("no policy is in force");
       patch("own", R"({"metadata":{"labels":{"probe":null}}})");
@@ -101,6 +102,38 @@ TEST_F(ExtenderPolicyTest, OneAnnotationOfTheObjectThatWakesPods) {
                         R"("metadata":{"name":"real"},"storageClassName":"fast"})");
   EXPECT_EQ(wake("real", room).status, 403);
   cluster_.remove(path + "/real");
+}
+
+TEST_F(ExtenderPolicyTest, ReportsOnRequestsOfMovesAndMakesNone) {
+  const std::string path = "/api/v1/namespaces/tangram-system/configmaps";
+  const auto extender = open_api(environment().extender_kubeconfig);
+  const auto patched = [&](const std::string& object, const std::string& merge) {
+    return extender
+        ->call({.method = kube::Method::kPatch,
+                .path = path + "/" + object,
+                .body = merge,
+                .content_type = "application/merge-patch+json"})
+        .value();
+  };
+  EXPECT_EQ(extender->call({.path = path + "/tangram-defrag"}).value().status, 200);
+  const std::string report = R"({"data":{"progress":"{}"}})";
+  EXPECT_EQ(patched("tangram-defrag", report).status, 200);
+  const std::string before = cluster_.get(path + "/tangram-defrag");
+  for (const std::string& merge :
+       {std::string(R"({"data":{"request":"{}"}})"), std::string(R"({"data":{"other":"x"}})"),
+        std::string(R"({"metadata":{"labels":{"x":"y"}}})"),
+        std::string(R"({"metadata":{"annotations":{"x":"y"}}})"),
+        std::string(R"({"binaryData":{"request":"e30="}})"), std::string(R"({"immutable":true})"),
+        R"({"data":{"progress":")" + std::string(8'193, 'x') + "\"}}"}) {
+    const auto answer = patched("tangram-defrag", merge);
+    EXPECT_GE(answer.status, 400) << merge;
+    EXPECT_THAT(answer.body, HasSubstr("the extender may")) << merge;
+  }
+  EXPECT_EQ(cluster_.get(path + "/tangram-defrag"), before);
+  cluster_.ensure(path, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"other"}})");
+  EXPECT_EQ(patched("other", report).status, 403);
+  EXPECT_EQ(extender->call({.path = path + "/other"}).value().status, 403);
+  cluster_.remove(path + "/other");
 }
 
 TEST_F(ExtenderPolicyTest, OnlyTheGrantOfAPodThatItBinds) {

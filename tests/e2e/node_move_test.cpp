@@ -1,5 +1,6 @@
 // Pods move to other cards, so that a pod that waits for a whole card runs.
 
+#include "tests/e2e/kubectl.hpp"
 #include "tests/e2e/node_fixture.hpp"
 
 #include <algorithm>
@@ -70,6 +71,12 @@ class NodeMoveTest : public NodeTest {
     create_replica_set("whole", 1,
                        gpu_pod("", {{"gpu-count", "1"}, {"gpu-uuid", "!" + cards_[2].id}}));
   }
+  static KubectlAnswer defrag(const std::vector<std::string>& more) {
+    std::vector<std::string> words{KUBECTL_TANGRAM, "defrag", "--kubeconfig",
+                                   environment().admin_kubeconfig};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_command(words);
+  }
   /// The pod that waited runs alone on a card, and the others run beside each other.
   void expect_all_run(const std::set<std::string>& before) {
     ASSERT_TRUE(eventually(120s, [&] {
@@ -104,6 +111,22 @@ TEST_F(NodeMoveTest, AWaitingPodRunsAndTheMovedOneRunsElsewhere) {
       .add("waited_s", kWaitedSeconds)
       .add("all_run_s", seconds)
       .add("load_pods", loaded_.load());
+}
+
+TEST_F(NodeMoveTest, AnOperatorHasThemMoved) {
+  use_extender("extender-on-request", {});
+  const std::set<std::string> before{running("b"), running("d")};
+  create_whole();
+  ASSERT_TRUE(eventually(
+      60s, [&] { return defrag({}).text.find("1 pod would move") != std::string::npos; }));
+  const auto begin = TimePoint::clock::now();
+  const KubectlAnswer done = defrag({"--run", "--timeout", "2m"});
+  EXPECT_TRUE(done.done()) << done.text;
+  EXPECT_THAT(done.text, ::testing::HasSubstr("1 of 1 pod moved; room for 1 of 1 waiting pod"));
+  Figures("node_move_on_request")
+      .add("run_s", seconds_between(begin, TimePoint::clock::now()))
+      .add("load_pods", loaded_.load());
+  expect_all_run(before);
 }
 
 TEST_F(NodeMoveTest, AllRunThoughTheAgentIsKilledMeanwhile) {

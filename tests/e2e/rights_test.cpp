@@ -2,6 +2,7 @@
 // something fails.
 
 #include "base/rapidjson.hpp"
+#include "cluster/move_request.hpp"
 #include "tests/e2e/api_proxy.hpp"
 #include "tests/e2e/fixture.hpp"
 #include "tests/e2e/shipped_rights.hpp"
@@ -42,6 +43,8 @@ const std::map<std::string, std::string> kBreaks = {
     {"leases update", "renews the lease"},
     {"pods patch", "labels its pod"},
     {"csistoragecapacities patch", "wakes waiting pods"},
+    {"configmaps get", "answers requests of moves"},
+    {"configmaps patch", "answers requests of moves"},
 };
 
 constexpr const char* kFile = "deploy/scheduler/rbac.yaml";
@@ -147,7 +150,25 @@ class RightsTest : public E2eTest {
       return "finds pods that cannot start";
     }
     if (evictions("evicted") == 0) return "evicts pods that cannot start";
+    if (!answers_request_of_moves()) return "answers requests of moves";
     return makes_room(watcher, extender) ? "" : "makes room for an urgent pod";
+  }
+
+  /// Of one that is for too long a time, which is refused.
+  bool answers_request_of_moves() {
+    const cluster::MoveRequest request{.id = "rights-" + std::to_string(number_),
+                                       .until = SystemClock().wall() + std::chrono::hours(2),
+                                       .movers = {"a"},
+                                       .waiting = {"b"}};
+    const std::string path = cluster::move_requests_path("tangram-system");
+    cluster_.patch(path,
+                   cluster::move_request_patch(cluster::kRequestKey, cluster::to_json(request)));
+    const bool answered = eventually([&] {
+      const auto found = cluster::read_move_requests(cluster_.get(path));
+      return found && has(found->progress, request.id);
+    });
+    cluster_.patch(path, cluster::move_request_patch(cluster::kRequestKey, ""));
+    return answered;
   }
 
   /// For a pod that lacks room on one card of a node where more is free in sum.

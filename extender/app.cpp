@@ -181,7 +181,7 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
            .denials = denials_},
           {.hold = config.scheduler.hold_ttl, .long_hold = config.scheduler.long_hold_ttl}),
       // A plan begins with a few writes, between which nothing is renewed.
-      move_places_(ledger_, parts.clock, milliseconds(10'000) + 4 * config.bind.timeout),
+      move_places_(ledger_, parts.clock, milliseconds(10'000) + 6 * config.bind.timeout),
       binder_(binder_parts(),
               {.api_timeout = config.bind.timeout, .assume_ttl = config.scheduler.assume_ttl}),
       admission_(admission_settings(config, check_), parts.clock,

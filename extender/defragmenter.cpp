@@ -83,15 +83,7 @@ void Defragmenter::run(const std::stop_token& stop) {
 
 void Defragmenter::look() {
   if (!settings_.enabled && settings_.requests_ns.empty()) return;
-  if (!parts_.may_write(settings_.api_timeout)) {
-    if (run_ && !run_->ended) stop("this replica does not lead any more", kAfterStop);
-    run_.reset();
-    parts_.places.end_unused();  // the others end by themselves
-    waiting_.clear();
-    requests_.forget();
-    return;
-  }
-  requests_.look();
+  if (!parts_.may_write(settings_.api_timeout)) return step_down();
   const bool kept = parts_.places.keep();
   if (!parts_.following()) {
     const bool stops = run_ && !run_->ended && has_moves_left(*run_);
@@ -100,18 +92,27 @@ void Defragmenter::look() {
   }
   clear_nominations();
   follow();
-  if (run_ && !run_->ended && !kept) {
-    stop("a more important pod took a place that was reserved", kNextPlan);
-  } else if (run_ && !run_->ended && !run_->request.empty() &&
-             !requests_.is_current(run_->request)) {
-    stop("it is not requested any more", kNextPlan);
-  } else if (run_) {
-    go_on();
-  } else if (requests_.current() != nullptr) {
-    plan_request();
-  } else if (settings_.enabled && parts_.clock.now() >= next_plan_ && is_time()) {
-    plan();
-  }
+  requests_.look();
+  const std::string why = reason_to_stop(kept);
+  if (!why.empty()) return stop(why, kNextPlan);
+  if (run_) return go_on();
+  if (requests_.current() != nullptr) return plan_request();
+  if (settings_.enabled && parts_.clock.now() >= next_plan_ && is_time()) plan();
+}
+
+void Defragmenter::step_down() {
+  if (run_ && !run_->ended) stop("this replica does not lead any more", kAfterStop);
+  run_.reset();
+  parts_.places.end_unused();  // the others end by themselves
+  waiting_.clear();
+  requests_.forget();
+}
+
+std::string Defragmenter::reason_to_stop(bool kept) const {
+  if (!run_ || run_->ended) return "";
+  if (!kept) return "a more important pod took a place that was reserved";
+  const bool is_requested = run_->request.empty() || requests_.is_current(run_->request);
+  return is_requested ? "" : "it is not requested any more";
 }
 
 /// Since when pods wait: an answer that says "later" does not begin that anew.
@@ -319,9 +320,9 @@ std::optional<Defragmenter::Run> Defragmenter::worth_it(const Moment& now, clust
 }
 
 MoveObstacle Defragmenter::rehearse(const Run& run) {
-  if (const MoveObstacle obstacle = arrival_obstacle(run); obstacle) return obstacle;
+  if (MoveObstacle obstacle = arrival_obstacle(run); obstacle) return obstacle;
   for (const Move& move : run.moves) {
-    if (const MoveObstacle obstacle = move_obstacle(move); obstacle) return obstacle;
+    if (MoveObstacle obstacle = move_obstacle(move); obstacle) return obstacle;
     const kube::EvictionAnswer answer = parts_.relocation.rehearse(move);
     if (answer.outcome == EvictionOutcome::kEvicted) continue;
     count(MoveOutcome::kRefused);

@@ -183,7 +183,10 @@ class Defragmenter final : public prometheus::Collectable {
     std::map<std::string_view, DenialPtr> denials;  ///< of these, by UID
   };
 
+  void step_down();
   void follow();
+  /// @param kept  no place that is reserved was lost. @returns "" if there is none
+  [[nodiscard]] std::string reason_to_stop(bool kept) const;
   [[nodiscard]] bool is_time() const;
   [[nodiscard]] std::size_t moves_allowed();
   /// Of pods that others may move for now, of one priority.

@@ -67,19 +67,34 @@ std::optional<MoveProgress> progress_in(const MoveRequests& found) {
   return progress ? std::optional(*std::move(progress)) : std::nullopt;
 }
 
-Result<MoveProgress> withdraw(const MovesPlace& place, const MoveRequests& found) {
-  const auto written = write(place, "", found.version);
+/// @returns nothing if no extender has taken it yet; kConflict: it does not stand there any more
+Result<std::optional<MoveProgress>> progress_of(const MovesPlace& place,
+                                                const MoveRequest& request) {
+  const auto found = read(place);
+  if (!found) return found.error();
+  if (found->request != cluster::to_json(request)) {
+    return fail(Errc::kConflict, "the request was withdrawn, or replaced by another one");
+  }
+  auto progress = progress_in(*found);
+  return progress && progress->id == request.id ? progress : std::nullopt;
+}
+
+/// The error of a request that no extender takes.
+Error withdraw(const MovesPlace& place, const MoveRequest& request) {
   const std::string none =
       "no extender has taken the request in " + std::to_string(kUntilTaken.count()) + " s";
+  const auto found = read(place);
+  const bool is_own = found && found->request == cluster::to_json(request);
+  const auto written = is_own ? write(place, "", found->version) : Result<bool>(false);
   if (!written || !*written) {
     return fail(Errc::kUnavailable,
                 none + ", and it could not be withdrawn; see `kubectl get configmap --namespace " +
                     place.ns + " " + cluster::kMoveRequests + " -o yaml`");
   }
   return fail(Errc::kUnavailable, none +
-                                      ", so it was withdrawn, and nothing was changed; "
-                                      "`kubectl tangram doctor` says whether an extender leads, "
-                                      "and its setting defrag.on_request must be true");
+                                      ", so it was withdrawn; `kubectl tangram doctor` says "
+                                      "whether an extender leads, and its setting "
+                                      "defrag.on_request must be true");
 }
 
 /// "1 of 2 pods"
@@ -124,18 +139,11 @@ Result<MoveProgress> await_moves(const MovesPlace& place, const MoveRequest& req
   const TimePoint begin = wait.clock.now();
   std::optional<MoveProgress> known;
   for (;;) {
-    const auto found = read(place);
+    auto found = progress_of(place, request);
     if (!found && found.error().code != Errc::kUnavailable) return found.error();
-    if (found && found->request != cluster::to_json(request)) {
-      return fail(Errc::kConflict, "the request was withdrawn, or replaced by another one");
-    }
-    if (found) {
-      const auto progress = progress_in(*found);
-      const bool is_own = progress && progress->id == request.id;
-      if (is_own && progress != known) wait.report(*(known = progress));
-      if (known && known->state != MoveState::kRunning) return *known;
-      if (!known && wait.clock.now() - begin >= kUntilTaken) return withdraw(place, *found);
-    }
+    if (found && *found && *found != known) wait.report(*(known = *std::move(found)));
+    if (known && known->state != MoveState::kRunning) return *known;
+    if (!known && wait.clock.now() - begin >= kUntilTaken) return withdraw(place, request);
     if (wait.clock.wall() >= request.until + kAfterEnd) {
       return fail(Errc::kUnavailable,
                   "the time is over, and no extender has reported the end; no more moves begin");

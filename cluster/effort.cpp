@@ -47,10 +47,11 @@ std::optional<Effort> effort_for(const model::GpuRequest& request,
                                  const NodeLoad& load) {
   const auto wanted = static_cast<std::size_t>(container.count);
   std::vector<Effort> cards;
-  cards.reserve(load.size());
-  for (std::uint32_t i = 0; i < load.size(); ++i) {
+  cards.reserve(load.cards.size());
+  for (std::uint32_t i = 0; i < load.cards.size(); ++i) {
     const model::Slice slice = slice_of(container.share, node.traits()[i]);
-    if (const auto effort = effort_on(request, slice, node, i, load[i])) cards.push_back(*effort);
+    if (const auto effort = effort_on(request, slice, node, i, load.cards[i]))
+      cards.push_back(*effort);
   }
   if (cards.size() < wanted) return std::nullopt;
   std::ranges::sort(cards);
@@ -69,22 +70,51 @@ void add_movable(CardLoad& card, const model::GrantedCard& granted, std::int64_t
   card.largest_memory = std::max(card.largest_memory, granted.memory);
 }
 
-bool could_fit_in_tree(const model::Footprint& pod, const NodeState& node) {
+/// Pods that have to leave so that so much is free.
+std::optional<std::int64_t> leavers(std::int64_t wanted, std::int64_t free, std::int64_t movable,
+                                    std::int64_t largest) {
+  const std::int64_t missing = wanted - std::max(free, std::int64_t{0});
+  if (missing <= 0) return 0;
+  if (wanted > free + movable) return std::nullopt;
+  return pieces(missing, largest);
+}
+
+/// Pods that have to leave because of CPU, memory and slots.
+std::optional<std::int64_t> leavers_in_tree(const model::Footprint& pod, const NodeState& node,
+                                            const NodeLoad& load) {
   const model::NodeInventory& has = *node.inventory;
-  return pod.cpu <= has.cpu && pod.memory <= has.memory &&
-         (has.slots == 0 || pod.slots <= has.slots);
+  const model::Footprint& taken = node.requested;
+  const auto cpu = leavers(pod.cpu.count(), (has.cpu - taken.cpu).count(), load.movable.cpu.count(),
+                           load.largest.cpu.count());
+  const auto memory = leavers(pod.memory.count(), (has.memory - taken.memory).count(),
+                              load.movable.memory.count(), load.largest.memory.count());
+  const auto slots = has.slots == 0 ? std::optional<std::int64_t>(0)
+                                    : leavers(pod.slots, has.slots - taken.slots,
+                                              load.movable.slots, load.largest.slots);
+  if (!cpu || !memory || !slots) return std::nullopt;
+  return std::max({*cpu, *memory, *slots});
+}
+
+void add_movable(NodeLoad& load, const model::Footprint& pod) {
+  load.movable.cpu += pod.cpu;
+  load.movable.memory += pod.memory;
+  load.movable.slots += pod.slots;
+  load.largest.cpu = std::max(load.largest.cpu, pod.cpu);
+  load.largest.memory = std::max(load.largest.memory, pod.memory);
+  load.largest.slots = std::max(load.largest.slots, pod.slots);
 }
 
 void add_pod(NodeLoad& load, const NodeState& node, const model::Allocation& pod, bool may_leave) {
+  if (may_leave) add_movable(load, pod.footprint);
   const std::int64_t share = kPod / std::max(cards_of(pod), std::int64_t{1});
   for (const model::ContainerGrant& container : pod.containers) {
     for (const model::GrantedCard& granted : container.cards) {
       const auto index = node.card_index(granted.uuid);
       if (!index) continue;
       if (may_leave) {
-        add_movable(load[*index], granted, share);
+        add_movable(load.cards[*index], granted, share);
       } else {
-        charge(load[*index].fixed, slice_of(granted, node.traits()[*index]), pod.isolation);
+        charge(load.cards[*index].fixed, slice_of(granted, node.traits()[*index]), pod.isolation);
       }
     }
   }
@@ -94,7 +124,7 @@ void add_pod(NodeLoad& load, const NodeState& node, const model::Allocation& pod
 
 NodeLoad load_of(const NodeState& node,
                  const std::function<bool(const model::Allocation&)>& movable) {
-  NodeLoad load(node.use.size());
+  NodeLoad load{.cards = std::vector<CardLoad>(node.use.size()), .movable = {}, .largest = {}};
   for (const model::AllocationPtr& pod : node.allocations) {
     if (!pod->containers.empty()) add_pod(load, node, *pod, movable(*pod));
   }
@@ -103,15 +133,16 @@ NodeLoad load_of(const NodeState& node,
 
 std::optional<Effort> least_effort(const model::PodDemand& demand, const NodeState& node,
                                    const NodeLoad& load) {
-  if (!could_fit_in_tree(demand.footprint, node)) return std::nullopt;
+  const auto in_tree = leavers_in_tree(demand.footprint, node, load);
+  if (!in_tree) return std::nullopt;
   Effort most;
   for (const model::ContainerRequest& container : demand.gpu.containers) {
     const auto effort = effort_for(demand.gpu, container, node, load);
     if (!effort) return std::nullopt;
     most = std::max(most, *effort);
   }
-  // Where it is short of CPU, memory or slots, or its containers do not fit together.
-  most.pods = std::max(most.pods, std::int64_t{1});  // some pod, whichever
+  // Some pod at least, whichever: perhaps its containers do not fit together.
+  most.pods = std::max({most.pods, kPod * *in_tree, std::int64_t{1}});
   return most;
 }
 

@@ -29,12 +29,19 @@ struct CardLoad {
   MilliGpu largest_compute;         ///< of any one that may leave
   Mebibytes largest_memory;
 };
-using NodeLoad = std::vector<CardLoad>;  ///< one per card
+
+/// The same of a node.
+struct NodeLoad {
+  std::vector<CardLoad> cards;  ///< one per card
+  // CPU, memory and slots of the pods that may leave.
+  model::Footprint movable;
+  model::Footprint largest;  ///< each of the three by itself, of any one pod
+};
 
 [[nodiscard]] NodeLoad load_of(const model::NodeState& node,
                                const std::function<bool(const model::Allocation&)>& movable);
 
-/// An estimate, from below for a pod with one kind of container.
+/// An estimate, from below for a pod with one kind of container. CPU, memory and slots count, too.
 /// @returns nothing if the pod does not fit even where all leave that may
 [[nodiscard]] std::optional<Effort> least_effort(const model::PodDemand& demand,
                                                  const model::NodeState& node,

@@ -211,6 +211,40 @@ TEST(MovesTest, MakeRoomInCpuToo) {
   expect_nothing(cluster);
 }
 
+/// Many nodes have an idle card, and no CPU beside a pod that stays. They look like little effort.
+PlainCluster one_useful_node_of_many(const PlainPod& stays) {
+  PlainCluster cluster{.nodes = std::vector<PlainNode>(100, {.cpu = 10})};
+  for (std::size_t i = 0; i < cluster.nodes.size(); ++i) {
+    cluster.pods.push_back(stays);
+    cluster.pods.back().node = i;
+  }
+  cluster.nodes.insert(cluster.nodes.end(), 2, {});
+  cluster.pods.push_back(pod_on(100, 0, 500));
+  cluster.pods.push_back(pod_on(101, 0, 400));
+  cluster.wanted = {{whole_cards()}};
+  cluster.wanted.front().request.cpu = 5;
+  return cluster;
+}
+
+TEST(MovesTest, LookFirstAtNodesWhoseCpuCanBeFreed) {
+  const PlainPod without_cards{.request = {.cards = 0, .cpu = 10}, .movable = false};
+  expect_movers(one_useful_node_of_many(without_cards), {"pod-101"});
+}
+
+TEST(MovesTest, CountThePodsThatHaveToLeaveForTheirCpu) {
+  PlainCluster cluster{.nodes = std::vector<PlainNode>(100, {.cards = 7, .cpu = 12})};
+  for (std::size_t i = 0; i < 600; ++i) {
+    cluster.pods.push_back(pod_on(i / 6, i % 6, 100));
+    cluster.pods.back().request.cpu = 2;
+  }
+  cluster.nodes.insert(cluster.nodes.end(), 2, {});
+  cluster.pods.push_back(pod_on(100, 0, 500));
+  cluster.pods.push_back(pod_on(101, 0, 400));
+  cluster.wanted = {{whole_cards()}};
+  cluster.wanted.front().request.cpu = 12;
+  expect_movers(cluster, {"pod-601"});
+}
+
 TEST(MovesTest, ComeFirstWhereTheyGainMost) {
   PlainCluster cluster{
       .nodes = {{}, {}, {.cards = 2}},

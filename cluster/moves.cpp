@@ -68,6 +68,9 @@ Allocation place_of(const PlacelessPod& pod, const NodeState& node,
   return place;
 }
 
+/// Steps to find out which wanted pods fit already: half, so that as many are left for plans.
+std::int64_t seating_steps(const MoveLimits& limits) { return limits.steps / 2; }
+
 class Planner {
  public:
   explicit Planner(const MoveQuestion& question);
@@ -113,7 +116,7 @@ class Planner {
 
 Planner::Planner(const MoveQuestion& question)
     : question_(question),
-      steps_(question.limits.steps),
+      steps_(seating_steps(question.limits)),
       searches_(question.limits.searches),
       rankings_(question.cluster, *question.takes, steps_, searches_),
       now_(question.cluster) {
@@ -150,7 +153,8 @@ std::int64_t Planner::gain_of(const WantedPod& wanted, const NodeState& node,
   return milli;
 }
 
-/// Those that need no move take their room first: it is as good as taken.
+/// Those that need no move take their room first: it is as good as taken. Pods that the steps do
+/// not suffice for are left out of the plan: whether they fit is not known.
 void Planner::seat_those_that_fit() {
   std::vector<std::size_t> waiting;
   for (std::size_t i = 0; i < question_.wanted.size(); ++i) {
@@ -200,6 +204,7 @@ void Planner::sort_into_kinds(const std::vector<std::size_t>& waiting) {
 
 MovePlan Planner::run() {
   seat_those_that_fit();
+  steps_.spend(seating_steps(question_.limits) - question_.limits.steps);  // the other half
   if (kinds_.empty() || question_.limits.moves == 0) return std::move(plan_);
   prospects_.emplace(question_.cluster, rankings_,
                      [this](const Allocation& pod) { return is_movable(pod); });

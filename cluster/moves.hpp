@@ -27,6 +27,7 @@ struct WantedPod {
 struct MoveLimits {
   std::size_t moves = 10;
   /// A step is a look of a policy at one node, or at one of the sets of pods that could leave it.
+  /// Half of them at most find out which wanted pods fit already.
   std::int64_t steps = 500'000;
   /// For the searches of pods of several containers, as model::SearchBudget counts them.
   std::int64_t searches = 1'000'000;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -34,6 +35,11 @@ model::Share share_of(const PlainRequest& request) {
 model::PodDemand demand_of(const PlainRequest& request) {
   model::PodDemand demand;
   demand.gpu = testing::request(share_of(request), request.cards);
+  demand.gpu.containers.resize(static_cast<std::size_t>(request.containers),
+                               demand.gpu.containers.front());
+  for (std::size_t i = 1; i < demand.gpu.containers.size(); ++i) {
+    demand.gpu.containers[i].container = plain_name("main", i);
+  }
   demand.gpu.isolation = request.mode == 0 ? model::Isolation::kMps : model::Isolation::kTimeSlice;
   demand.footprint = {.cpu = MilliCpu(request.cpu), .memory = {}, .slots = 1};
   return demand;
@@ -43,16 +49,36 @@ std::string card_id(std::size_t node, std::size_t card) {
   return plain_name("node", node) + "/" + std::to_string(card);
 }
 
-model::Allocation allocation_of(const PlainPod& pod, std::size_t index) {
-  std::vector<model::GrantedCard> cards;
-  for (const std::size_t card : pod.cards) {
-    cards.push_back(granted(card_id(pod.node, card), pod.request.memory, pod.request.milli));
+int memory_on(const PlainNode& node, const PlainRequest& request) {
+  return request.whole() ? node.card_memory : request.memory;
+}
+
+/// Of the larger of compute and memory, in thousandths of cards.
+std::int64_t size_on(const PlainNode& node, const PlainRequest& request) {
+  const int memory = (1000 * memory_on(node, request) + node.card_memory - 1) / node.card_memory;
+  return static_cast<std::int64_t>(request.all_cards()) * std::max(request.milli, memory);
+}
+
+std::vector<model::ContainerGrant> containers_of(const PlainCluster& cluster, const PlainPod& pod) {
+  std::vector<model::ContainerGrant> containers;
+  const int memory = memory_on(cluster.nodes[pod.node], pod.request);
+  for (std::size_t i = 0; i < pod.cards.size(); ++i) {
+    const std::size_t index = i / static_cast<std::size_t>(pod.request.cards);
+    if (index == containers.size()) containers.push_back({.container = plain_name("main", index)});
+    auto& cards = containers.back().cards;
+    cards.push_back(granted(card_id(pod.node, pod.cards[i]), memory, pod.request.milli));
     cards.back().whole = pod.request.whole();
   }
-  auto it = allocation(plain_name("pod", index), plain_name("node", pod.node), std::move(cards));
+  return containers;
+}
+
+model::Allocation allocation_of(const PlainCluster& cluster, std::size_t index) {
+  const PlainPod& pod = cluster.pods[index];
+  auto it = allocation(plain_name("pod", index), plain_name("node", pod.node), {});
+  it.containers = containers_of(cluster, pod);
   it.isolation = demand_of(pod.request).gpu.isolation;
   it.footprint = demand_of(pod.request).footprint;
-  it.labels = {{"team", std::to_string(pod.team)}};
+  it.labels = {{"team", std::to_string(pod.team)}, {"site", std::to_string(pod.site)}};
   it.terminating = pod.terminating;
   it.tentative = pod.reserved;
   return it;
@@ -62,7 +88,8 @@ model::NodeState state_of(const PlainCluster& cluster, std::size_t index) {
   const PlainNode& plain = cluster.nodes[index];
   std::vector<model::Card> cards;
   for (std::size_t i = 0; i < plain.cards; ++i) {
-    cards.push_back(card(card_id(index, i), "A100", Mebibytes(kFullCard)));
+    cards.push_back(card(card_id(index, i), "A100", Mebibytes(plain.card_memory)));
+    cards.back().max_sharers = plain.max_sharers;
     cards.back().healthy = !has(plain.broken, i);
   }
   model::NodeInventory what = inventory(plain_name("node", index), std::move(cards));
@@ -71,7 +98,7 @@ model::NodeState state_of(const PlainCluster& cluster, std::size_t index) {
   model::NodeState state = node(std::move(what));
   for (std::size_t i = 0; i < cluster.pods.size(); ++i) {
     if (cluster.pods[i].node != index) continue;
-    state = model::with_pod(state, allocation_of(cluster.pods[i], i));
+    state = model::with_pod(state, allocation_of(cluster, i));
   }
   return state;
 }
@@ -80,16 +107,22 @@ std::size_t index_in(std::string_view name) {
   return std::stoul(std::string(name.substr(name.size() - 3)));
 }
 
-cluster::BudgetList budgets_of(const PlainCluster& cluster) {
-  cluster::BudgetList budgets;
-  for (const auto& [team, allowed] : cluster.allowed) {
+void add_budgets(cluster::BudgetList& budgets, const std::string& label,
+                 const std::map<int, int>& allowed_by_value) {
+  for (const auto& [value, allowed] : allowed_by_value) {
     kube::DisruptionBudget budget;
     budget.ns = "ml";
-    budget.name = "team-" + std::to_string(team);
-    budget.selector.terms.push_back({.key = "team", .values = {std::to_string(team)}});
+    budget.name = label + "-" + std::to_string(value);
+    budget.selector.terms.push_back({.key = label, .values = {std::to_string(value)}});
     budget.allowed = allowed;
     budgets.push_back(std::make_shared<const kube::DisruptionBudget>(budget));
   }
+}
+
+cluster::BudgetList budgets_of(const PlainCluster& cluster) {
+  cluster::BudgetList budgets;
+  add_budgets(budgets, "team", cluster.allowed);
+  add_budgets(budgets, "site", cluster.allowed_at);
   return budgets;
 }
 
@@ -115,15 +148,20 @@ std::vector<std::size_t> cards_in(const model::Allocation& place) {
   return cards;
 }
 
-/// Calls visit(cards) for each choice of so many of the node's cards, until it returns true.
-bool any_cards(std::size_t wanted, std::size_t of,
-               const std::function<bool(const std::vector<std::size_t>&)>& visit) {
+/// Calls visit(cards) for each choice of the node's cards for the pod's containers, until it
+/// returns true.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as a pod has containers
+bool any_cards(const PlainRequest& request, std::size_t of,
+               const std::function<bool(const std::vector<std::size_t>&)>& visit,
+               const std::vector<std::size_t>& chosen = {}) {
+  if (chosen.size() == request.all_cards()) return visit(chosen);
   for (std::size_t mask = 0; mask < std::size_t{1} << of; ++mask) {
-    std::vector<std::size_t> cards;
+    if (std::popcount(mask) != request.cards) continue;
+    std::vector<std::size_t> cards = chosen;
     for (std::size_t i = 0; i < of; ++i) {
       if ((mask >> i & 1U) != 0) cards.push_back(i);
     }
-    if (cards.size() == wanted && visit(cards)) return true;
+    if (any_cards(request, of, visit, cards)) return true;
   }
   return false;
 }
@@ -145,10 +183,15 @@ void PlainUse::add(const PlainRequest& request, std::size_t node,
                    const std::vector<std::size_t>& cards, int sign) {
   nodes_[node].cpu += sign * request.cpu;
   nodes_[node].slots += sign;
+  add_to_cards(request, node, cards, sign);
+}
+
+void PlainUse::add_to_cards(const PlainRequest& request, std::size_t node,
+                            const std::vector<std::size_t>& cards, int sign) {
   for (const std::size_t index : cards) {
     Card& card = nodes_[node].cards[index];
     card.milli += sign * request.milli;
-    card.memory += sign * request.memory;
+    card.memory += sign * memory_on(cluster_->nodes[node], request);
     card.sharers[request.mode] += sign;
     if (request.whole()) card.whole += sign;
   }
@@ -161,49 +204,94 @@ bool PlainUse::has_cpu(const PlainRequest& request, std::size_t node) const {
 }
 
 bool PlainUse::card_takes(const PlainRequest& request, std::size_t node, std::size_t index) const {
-  if (index >= nodes_[node].cards.size() || has(cluster_->nodes[node].broken, index)) return false;
+  const PlainNode& limits = cluster_->nodes[node];
+  if (index >= limits.cards || has(limits.broken, index)) return false;
   const Card& card = nodes_[node].cards[index];
-  if (request.whole()) return card.sharers[0] + card.sharers[1] == 0;
-  return card.whole == 0 && card.sharers[1 - request.mode] == 0 &&
-         card.milli + request.milli <= kFullCard && card.memory + request.memory <= kFullCard;
+  const int sharers = card.sharers[0] + card.sharers[1];
+  if (request.whole()) return sharers == 0;
+  return card.whole == 0 && card.sharers[1 - request.mode] == 0 && sharers < limits.max_sharers &&
+         card.milli + request.milli <= kFullCard &&
+         card.memory + request.memory <= limits.card_memory;
 }
 
 bool PlainUse::takes(const PlainRequest& request, std::size_t node,
                      const std::vector<std::size_t>& cards) const {
-  const std::set<std::size_t> different(cards.begin(), cards.end());
-  return !cluster_->nodes[node].closed && has_cpu(request, node) &&
-         different.size() == static_cast<std::size_t>(request.cards) &&
-         cards.size() == different.size() &&
-         std::ranges::all_of(cards, [&](auto card) { return card_takes(request, node, card); });
+  if (cluster_->nodes[node].closed || !has_cpu(request, node)) return false;
+  if (cards.size() != request.all_cards()) return false;
+  PlainUse then = *this;
+  const auto each = static_cast<std::ptrdiff_t>(request.cards);
+  for (auto from = cards.begin(); from != cards.end(); from += each) {
+    const std::vector<std::size_t> its(from, from + each);
+    if (std::set<std::size_t>(its.begin(), its.end()).size() != its.size()) return false;
+    if (!std::ranges::all_of(its, [&](auto one) { return then.card_takes(request, node, one); })) {
+      return false;
+    }
+    then.add_to_cards(request, node, its, 1);
+  }
+  return true;
 }
 
 bool PlainUse::has_room(const PlainRequest& request, std::size_t node) const {
-  if (cluster_->nodes[node].closed || !has_cpu(request, node)) return false;
-  int cards = 0;
-  for (std::size_t i = 0; i < nodes_[node].cards.size(); ++i) {
-    if (card_takes(request, node, i)) ++cards;
-  }
-  return cards >= request.cards;
+  return !cluster_->nodes[node].closed && has_cpu(request, node) &&
+         has_cards(request, node, request.containers);
 }
 
-bool PlainUse::has_room(const PlainRequest& request) const {
+// NOLINTNEXTLINE(misc-no-recursion): as deep as a pod has containers
+bool PlainUse::has_cards(const PlainRequest& request, std::size_t node, int containers) const {
+  PlainRequest one = request;
+  one.containers = 1;
+  return any_cards(one, cluster_->nodes[node].cards, [&](const auto& cards) {
+    const bool fit = std::ranges::all_of(
+        cards, [&](std::size_t card) { return card_takes(request, node, card); });
+    if (!fit || containers == 1) return fit;
+    PlainUse then = *this;
+    then.add_to_cards(request, node, cards, 1);
+    return then.has_cards(request, node, containers - 1);
+  });
+}
+
+bool PlainUse::has_room(const PlainWanted& wanted) const {
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
-    if (has_room(request, node)) return true;
+    if (!has(wanted.not_on, node) && has_room(wanted.request, node)) return true;
   }
   return false;
 }
 
 namespace {
 
+/// Counts who leaves.
+class Disruptions {
+ public:
+  explicit Disruptions(const PlainCluster& cluster) : cluster_(cluster) {}
+
+  /// One more. @returns whether the budgets allow it
+  bool allow(const PlainPod& pod) {
+    const bool by_team = is_within(cluster_.allowed, pod.team, ++by_team_[pod.team]);
+    const bool by_site = is_within(cluster_.allowed_at, pod.site, ++by_site_[pod.site]);
+    return by_team && by_site;
+  }
+
+ private:
+  static bool is_within(const std::map<int, int>& allowed, int key, int count) {
+    const auto budget = allowed.find(key);
+    return budget == allowed.end() || count <= budget->second;
+  }
+
+  const PlainCluster& cluster_;
+  std::map<int, int> by_team_;
+  std::map<int, int> by_site_;
+};
+
 /// Follows a plan.
 class Checker {
  public:
-  explicit Checker(const PlainCluster& cluster) : cluster_(cluster), use_(cluster) {}
+  explicit Checker(const PlainCluster& cluster)
+      : cluster_(cluster), use_(cluster), disruptions_(cluster) {}
 
   std::string check(const cluster::MovePlan& plan) {
-    for (const auto& arrival : plan.fit_already) place(arrival, "which needs no move");
+    place_those_that_fit(plan);
     for (const auto& arrival : plan.arrivals) {
-      if (use_.has_room(cluster_.wanted[arrival.wanted].request)) {
+      if (use_.has_room(cluster_.wanted[arrival.wanted])) {
         complain(fmt::format("wanted {} fits without a move", arrival.wanted));
       }
     }
@@ -236,8 +324,22 @@ class Checker {
   }
   void place(const cluster::Arrival& arrival, const std::string& when) {
     if (!placed_.insert(arrival.wanted).second) complain("a wanted pod arrives twice");
-    put(cluster_.wanted[arrival.wanted].request, arrival.place, use_,
-        fmt::format("wanted {} {}", arrival.wanted, when));
+    const PlainWanted& wanted = cluster_.wanted[arrival.wanted];
+    const std::string who = fmt::format("wanted {} {}", arrival.wanted, when);
+    if (has(wanted.not_on, index_in(arrival.place.node)))
+      complain(who + " is on a node not for it");
+    put(wanted.request, arrival.place, use_, who);
+  }
+  void place_those_that_fit(const cluster::MovePlan& plan) {
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < cluster_.wanted.size(); ++i) {
+      if (next < plan.fit_already.size() && plan.fit_already[next].wanted == i) {
+        place(plan.fit_already[next++], "which needs no move");
+      } else if (!plan.cut_short && use_.has_room(cluster_.wanted[i])) {
+        complain(fmt::format("wanted {} fits, which the plan does not say", i));
+      }
+    }
+    if (next != plan.fit_already.size()) complain("those that fit are not in the order of all");
   }
   /// All next pods fit, in any order, beside all that stands before the first move.
   void check_all_stand(const cluster::MovePlan& plan) {
@@ -252,20 +354,17 @@ class Checker {
     const PlainPod& pod = cluster_.pods[index];
     if (!moved_.insert(index).second) complain("a pod moves twice");
     if (!pod.movable || pod.terminating || pod.reserved) complain("a pod moves that must not");
-    const auto budget = cluster_.allowed.find(pod.team);
-    if (budget != cluster_.allowed.end() && ++disrupted_[pod.team] > budget->second) {
-      complain(fmt::format("the budget of team {} is exceeded", pod.team));
-    }
+    if (!disruptions_.allow(pod)) complain("a budget is exceeded by " + move.pod->pod_uid);
     if (has(pod.not_on, index_in(move.next.node))) complain("a pod moves to a node not for it");
     put(pod.request, move.next, use_, "the next pod of " + move.pod->pod_uid);
     use_.add(pod.request, pod.node, pod.cards, -1);
-    milli_ += pod.request.milli * pod.request.cards;
+    milli_ += pod.request.milli * static_cast<std::int64_t>(pod.request.all_cards());
   }
   void check_numbers(const cluster::MovePlan& plan) {
     std::int64_t gained = 0;
     for (const auto& arrival : plan.arrivals) {
-      const PlainRequest& request = cluster_.wanted[arrival.wanted].request;
-      gained += std::max(request.milli, request.memory) * request.cards;
+      gained += size_on(cluster_.nodes[index_in(arrival.place.node)],
+                        cluster_.wanted[arrival.wanted].request);
     }
     if (plan.moves.size() > cluster_.most_moves) complain("too many moves");
     if (plan.moved_milli != milli_) complain("moved_milli is wrong");
@@ -279,7 +378,7 @@ class Checker {
   PlainUse use_;
   std::set<std::size_t> moved_;
   std::set<std::size_t> placed_;
-  std::map<int, int> disrupted_;
+  Disruptions disruptions_;
   std::int64_t milli_ = 0;
   std::string complaint_;
 };
@@ -292,8 +391,7 @@ bool find_places(const PlainCluster& cluster, const std::vector<std::size_t>& le
   const PlainPod& pod = cluster.pods[leaving[from]];
   for (std::size_t node = 0; node < cluster.nodes.size(); ++node) {
     if (has(pod.not_on, node)) continue;
-    const auto wanted = static_cast<std::size_t>(pod.request.cards);
-    const bool found = any_cards(wanted, cluster.nodes[node].cards, [&](const auto& cards) {
+    const bool found = any_cards(pod.request, cluster.nodes[node].cards, [&](const auto& cards) {
       if (!standing.takes(pod.request, node, cards)) return false;
       if (!in_the_end.takes(pod.request, node, cards)) return false;
       PlainUse then = standing;
@@ -310,24 +408,21 @@ bool find_places(const PlainCluster& cluster, const std::vector<std::size_t>& le
 bool suffices(const PlainCluster& cluster, const std::vector<std::size_t>& leaving,
               std::size_t node) {
   const PlainRequest& wanted = cluster.wanted.front().request;
-  std::map<int, int> disrupted;
+  if (has(cluster.wanted.front().not_on, node)) return false;
+  Disruptions disruptions(cluster);
   PlainUse use(cluster);
   const PlainUse standing = use;
   for (const std::size_t index : leaving) {
     const PlainPod& pod = cluster.pods[index];
-    if (cluster.allowed.contains(pod.team) &&
-        ++disrupted[pod.team] > cluster.allowed.at(pod.team)) {
-      return false;
-    }
+    if (!disruptions.allow(pod)) return false;
     use.add(pod.request, pod.node, pod.cards, -1);
   }
-  return any_cards(static_cast<std::size_t>(wanted.cards), cluster.nodes[node].cards,
-                   [&](const auto& cards) {
-                     if (!use.takes(wanted, node, cards)) return false;
-                     PlainUse end = use;
-                     end.add(wanted, node, cards);
-                     return find_places(cluster, leaving, 0, standing, end);
-                   });
+  return any_cards(wanted, cluster.nodes[node].cards, [&](const auto& cards) {
+    if (!use.takes(wanted, node, cards)) return false;
+    PlainUse end = use;
+    end.add(wanted, node, cards);
+    return find_places(cluster, leaving, 0, standing, end);
+  });
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): as deep as there are moves
@@ -378,15 +473,17 @@ cluster::MovePlan plan_for(const PlainCluster& cluster, const std::string& polic
        .takes =
            [&](const kube::Pod& pod, const model::NodeState& node) {
              const std::size_t index = index_in(node.name);
+             const std::size_t its = index_in(pod.name);
              return !cluster.nodes[index].closed &&
-                    !(pod.name.starts_with("pod") &&
-                      has(cluster.pods[index_in(pod.name)].not_on, index));
+                    !has(pod.name.starts_with("pod") ? cluster.pods[its].not_on
+                                                     : cluster.wanted[its].not_on,
+                         index);
            },
        .limits = *limits});
 }
 
 std::optional<std::size_t> fewest_moves(const PlainCluster& cluster, std::size_t most) {
-  if (PlainUse(cluster).has_room(cluster.wanted.front().request)) return std::nullopt;
+  if (PlainUse(cluster).has_room(cluster.wanted.front())) return std::nullopt;
   for (std::size_t moves = 1; moves <= most; ++moves) {
     for (std::size_t node = 0; node < cluster.nodes.size(); ++node) {
       std::vector<std::size_t> leaving;
@@ -403,6 +500,7 @@ PlainRequest random_request(Random& random) {
   PlainRequest request{.milli = random.one_of(kSizes)};
   request.memory = random.chance(70) ? request.milli : random.one_of(kSizes);
   request.cards = random.chance(15) ? 2 : 1;
+  request.containers = random.chance(10) ? 2 : 1;
   request.cpu = static_cast<int>(random.between(0, 6));
   request.mode = random.chance(10) ? 1 : 0;
   return request;
@@ -410,6 +508,8 @@ PlainRequest random_request(Random& random) {
 
 PlainNode random_node(Random& random) {
   PlainNode node{.cards = static_cast<std::size_t>(random.between(1, 4)),
+                 .card_memory = random.chance(15) ? 500 : 1000,
+                 .max_sharers = random.chance(15) ? 2 : 48,
                  .cpu = random.chance(30) ? 16 : 100,
                  .slots = random.chance(20) ? 8 : 0,
                  .closed = random.chance(8)};
@@ -417,6 +517,14 @@ PlainNode random_node(Random& random) {
     if (random.chance(8)) node.broken.push_back(card);
   }
   return node;
+}
+
+std::vector<std::size_t> random_nodes(Random& random, const PlainCluster& cluster) {
+  std::vector<std::size_t> nodes;
+  for (std::size_t node = 0; node < cluster.nodes.size(); ++node) {
+    if (random.chance(8)) nodes.push_back(node);
+  }
+  return nodes;
 }
 
 /// Where it has room, if the first try finds some.
@@ -431,7 +539,7 @@ std::optional<PlainPod> random_pod(Random& random, const PlainCluster& cluster,
   std::rotate(order.begin(), order.begin() + random.below(static_cast<std::int64_t>(order.size())),
               order.end());
   for (const std::size_t card : order) {
-    const bool full = pod.cards.size() == static_cast<std::size_t>(pod.request.cards);
+    const bool full = pod.cards.size() == pod.request.all_cards();
     if (!full && use.card_takes(pod.request, pod.node, card)) pod.cards.push_back(card);
   }
   if (!use.takes(pod.request, pod.node, pod.cards)) return std::nullopt;
@@ -439,9 +547,8 @@ std::optional<PlainPod> random_pod(Random& random, const PlainCluster& cluster,
   pod.terminating = random.chance(5);
   pod.reserved = random.chance(5);
   pod.team = static_cast<int>(random.below(4));
-  for (std::size_t node = 0; node < cluster.nodes.size(); ++node) {
-    if (random.chance(8)) pod.not_on.push_back(node);
-  }
+  pod.site = static_cast<int>(random.below(3));
+  pod.not_on = random_nodes(random, cluster);
   return pod;
 }
 
@@ -466,11 +573,14 @@ PlainCluster random_cluster(Random& random, std::size_t most_pods) {
   for (auto wanted = random.between(1, 4); wanted > 0; --wanted) {
     PlainRequest request = random_request(random);
     if (random.chance(60)) request.milli = request.memory = random.chance(50) ? 1000 : 700;
-    cluster.wanted.push_back({request, static_cast<int>(random.between(1, 3))});
+    cluster.wanted.push_back(
+        {request, static_cast<int>(random.between(1, 3)), random_nodes(random, cluster)});
   }
   for (int team = 0; team < 3; ++team) {
     cluster.allowed[team] = static_cast<int>(random.below(4));
   }
+  // Pods have a budget by their team, by their site, by both, or none.
+  if (random.chance(50)) cluster.allowed_at[0] = static_cast<int>(random.below(3));
   cluster.most_moves = static_cast<std::size_t>(random.between(1, 6));
   return cluster;
 }

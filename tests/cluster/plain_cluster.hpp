@@ -15,28 +15,35 @@
 /// cluster as the planner takes it.
 namespace tangram::testing {
 
-/// Of each card: thousandths of its compute and MiB of its memory, of which it has 1,000 each. A
-/// pod that asks for all of both has the card to itself.
+/// Of each card: thousandths of its compute and MiB of its memory. A pod that asks for 1,000 of
+/// both has the card to itself, however much memory that has.
 struct PlainRequest {
-  int cards = 1;
+  int containers = 1;  ///< alike; they may share a card, unless they ask for whole ones
+  int cards = 1;       ///< of each container
   int milli = 0;
   int memory = 0;
   int cpu = 0;
   std::size_t mode = 0;  ///< sharers of a card are in one mode: 0 or 1
   [[nodiscard]] bool whole() const { return milli == 1000 && memory == 1000; }
+  [[nodiscard]] std::size_t all_cards() const {
+    return static_cast<std::size_t>(containers) * static_cast<std::size_t>(cards);
+  }
 };
 struct PlainPod {
   PlainRequest request;
   std::size_t node = 0;
-  std::vector<std::size_t> cards = {};
+  std::vector<std::size_t> cards = {};  ///< of the first container, then of the second
   bool movable = true;
   bool terminating = false;
   bool reserved = false;
   int team = 0;                          ///< each has a disruption budget
+  int site = 0;                          ///< the same
   std::vector<std::size_t> not_on = {};  ///< nodes that do not take its next pod
 };
 struct PlainNode {
   std::size_t cards = 1;
+  int card_memory = 1000;  ///< of each: less in a part of a card, such as a MIG instance
+  int max_sharers = 48;    ///< of each
   int cpu = 100;
   int slots = 0;  ///< 0 = not known
   bool closed = false;
@@ -45,12 +52,14 @@ struct PlainNode {
 struct PlainWanted {
   PlainRequest request;
   int weight = 1;
+  std::vector<std::size_t> not_on = {};  ///< nodes that do not take it
 };
 struct PlainCluster {
   std::vector<PlainNode> nodes;
   std::vector<PlainPod> pods = {};
   std::vector<PlainWanted> wanted = {};
-  std::map<int, int> allowed = {};  ///< disruptions by team; a team without one is not protected
+  std::map<int, int> allowed = {};     ///< disruptions by team; a team without one is not protected
+  std::map<int, int> allowed_at = {};  ///< the same by site
   std::size_t most_moves = 10;
 };
 
@@ -67,7 +76,8 @@ class PlainUse {
   [[nodiscard]] bool takes(const PlainRequest& request, std::size_t node,
                            const std::vector<std::size_t>& cards) const;
   [[nodiscard]] bool has_room(const PlainRequest& request, std::size_t node) const;
-  [[nodiscard]] bool has_room(const PlainRequest& request) const;
+  /// On any node that takes it.
+  [[nodiscard]] bool has_room(const PlainWanted& wanted) const;
   [[nodiscard]] bool card_takes(const PlainRequest& request, std::size_t node,
                                 std::size_t card) const;
 
@@ -84,6 +94,10 @@ class PlainUse {
     std::vector<Card> cards;
   };
   [[nodiscard]] bool has_cpu(const PlainRequest& request, std::size_t node) const;
+  void add_to_cards(const PlainRequest& request, std::size_t node,
+                    const std::vector<std::size_t>& cards, int sign);
+  /// For so many of the pod's containers.
+  [[nodiscard]] bool has_cards(const PlainRequest& request, std::size_t node, int containers) const;
 
   const PlainCluster* cluster_;
   std::vector<Node> nodes_;

@@ -77,6 +77,7 @@ class Planner {
   MovePlan run();
 
  private:
+  void make_moves();
   void seat_those_that_fit();
   void sort_into_kinds(const std::vector<std::size_t>& waiting);
   /// @returns whether there was one
@@ -92,6 +93,8 @@ class Planner {
                                          const std::vector<AllocationPtr>& leaving);
   [[nodiscard]] bool is_movable(const Allocation& pod) const;
   [[nodiscard]] bool is_stuck(const Allocation& pod);
+  /// Is it known that the pod has no place where none was found?
+  [[nodiscard]] bool was_looked_for(const PlacelessPod& pod) const;
   [[nodiscard]] const PlacelessPod* next_of(const Allocation& pod);
   void commit(Option option);
   [[nodiscard]] std::int64_t gain_of(const WantedPod& wanted, const NodeState& node,
@@ -111,6 +114,7 @@ class Planner {
   std::set<std::string_view> stuck_;  ///< UIDs of pods whose next pods have no place in any case
   std::vector<Kind> kinds_;
   std::vector<AllocationPtr> gone_;
+  bool not_all_tried_ = false;  ///< of the nodes and sets that could make room for the last pod
   MovePlan plan_;
 };
 
@@ -164,14 +168,13 @@ void Planner::seat_those_that_fit() {
       plan_.cut_short = true;
       break;
     }
-    const std::int64_t skipped = searches_.skipped();
     const auto place = rankings_.best(wanted.next, now_);
     if (place) {
       Allocation pod = place_of(wanted.next, now_.crowded(place->node), place->cards,
                                 "wanted/" + std::to_string(i));
       now_.come(place->node, pod);
       plan_.fit_already.push_back({.wanted = i, .place = std::move(pod)});
-    } else if (searches_.skipped() == skipped) {
+    } else if (was_looked_for(wanted.next)) {
       waiting.push_back(i);
     } else {
       plan_.cut_short = true;  // whether it fits is not known
@@ -203,13 +206,18 @@ void Planner::sort_into_kinds(const std::vector<std::size_t>& waiting) {
 }
 
 MovePlan Planner::run() {
+  make_moves();
+  if (steps_.spent() || searches_.skipped() > 0) plan_.cut_short = true;
+  return std::move(plan_);
+}
+
+void Planner::make_moves() {
   seat_those_that_fit();
   steps_.spend(seating_steps(question_.limits) - question_.limits.steps);  // the other half
-  if (kinds_.empty() || question_.limits.moves == 0) return std::move(plan_);
+  if (kinds_.empty() || question_.limits.moves == 0) return;
   prospects_.emplace(question_.cluster, rankings_,
                      [this](const Allocation& pod) { return is_movable(pod); });
   while (moves_left() > 0 && take_best_option()) seat_those_that_fit_now();
-  return std::move(plan_);
 }
 
 bool Planner::take_best_option() {
@@ -296,11 +304,12 @@ std::optional<Option> Planner::cheapest_option(std::size_t wanted) {
   const PlacelessPod& pod = question_.wanted[wanted].next;
   std::optional<Option> best;
   std::size_t searched = 0;
+  not_all_tried_ = false;
   for (const auto& [effort, order, node] : prospects_->of(pod.plan.demand, now_)) {
     const bool too_much = effort.pods > kPod * static_cast<std::int64_t>(moves_left());
-    if (too_much || (best && best->effort() <= effort)) return best;
+    if (too_much || (best && best->effort() <= effort)) break;
     if (steps_.spent() || searched == kNodes) {
-      plan_.cut_short = plan_.cut_short || !best;
+      not_all_tried_ = true;
       break;
     }
     if (!question_.takes(*pod.pod, now_.after(node))) continue;
@@ -308,14 +317,20 @@ std::optional<Option> Planner::cheapest_option(std::size_t wanted) {
     auto option = option_on(wanted, node);
     if (is_cheaper(option, best)) best = std::move(option);
   }
+  if (!best && not_all_tried_) plan_.cut_short = true;
   return best;
 }
 
 bool Planner::is_stuck(const Allocation& pod) {
   const PlacelessPod* next = next_of(pod);
   if (next != nullptr && rankings_.best(*next, now_)) return false;
-  if (!steps_.spent()) stuck_.insert(pod.pod_uid);
+  if (next == nullptr || was_looked_for(*next)) stuck_.insert(pod.pod_uid);
   return true;
+}
+
+/// Rankings look at all nodes, but for pods whose searches are skipped once the budget is spent.
+bool Planner::was_looked_for(const PlacelessPod& pod) const {
+  return !searches_.spent() || pod.plan.demand.gpu.containers.size() <= 1;
 }
 
 std::optional<Option> Planner::option_on(std::size_t wanted, NodeIndex node) {
@@ -325,7 +340,11 @@ std::optional<Option> Planner::option_on(std::size_t wanted, NodeIndex node) {
   for (const AllocationPtr& there : state.allocations) {
     if (!is_movable(*there)) spared.insert(there->pod_uid);
   }
-  for (std::size_t tried = 0; tried < kSets && !steps_.spent(); ++tried) {
+  for (std::size_t tried = 0; !steps_.spent(); ++tried) {
+    if (tried == kSets) {
+      not_all_tried_ = true;
+      break;
+    }
     const Preemptor preemptor{.demand = pod.plan.demand,
                               .policy = *pod.plan.policy,
                               .priority = model::kNoPriority,

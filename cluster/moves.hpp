@@ -72,7 +72,8 @@ struct MovePlan {
   std::vector<Arrival> fit_already;  ///< wanted pods that need no move; their room is kept for them
   std::int64_t gained_milli = 0;     ///< of the arrivals
   std::int64_t moved_milli = 0;      ///< compute of the pods that move
-  /// The steps or searches did not suffice to look everywhere. What is planned is right.
+  /// Not all was looked at that could help: the steps or searches did not suffice, or there were
+  /// too many nodes, sets of pods or kinds of wanted pods. What is planned is right.
   bool cut_short = false;
 };
 

@@ -312,5 +312,37 @@ TEST(MovesTest, LeaveOutPodsThatTheStepsDidNotSufficeFor) {
   EXPECT_TRUE(plan.cut_short);
 }
 
+// Only one of ten pods has a place elsewhere, and it is not among the first ones that are tried.
+TEST(MovesTest, SayWhereNotAllSetsOfPodsWereTried) {
+  PlainCluster cluster{.nodes = {{}, {}}, .wanted = {{.request = share(100), .not_on = {1}}}};
+  for (int i = 0; i < 10; ++i) {
+    cluster.pods.push_back(pod_on(0, 0, 100));
+    if (i > 0) cluster.pods.back().not_on = {1};
+  }
+  EXPECT_TRUE(plan_for(cluster).cut_short);
+  cluster.pods.resize(5);
+  cluster.wanted.front().request = share(600);
+  expect_movers(cluster, {"pod-000"});
+  EXPECT_FALSE(plan_for(cluster).cut_short);
+}
+
+TEST(MovesTest, SayWhereTheSearchesDidNotSuffice) {
+  PlainCluster cluster = two_half_full();
+  cluster.wanted.front().request = {.containers = 2, .milli = 400, .memory = 400};
+  expect_movers(cluster, {"pod-001"});
+  const auto without_searches = [&] {
+    return plan_for(cluster, "binpack", cluster::MoveLimits{.searches = 0});
+  };
+  EXPECT_TRUE(without_searches().cut_short);
+  // Nor is the place of a next pod found.
+  cluster = two_half_full();
+  cluster.pods[0].movable = false;
+  cluster.pods[1].request = {.containers = 2, .milli = 200, .memory = 200};
+  cluster.pods[1].cards = {0, 0};
+  expect_movers(cluster, {"pod-001"});
+  EXPECT_TRUE(without_searches().moves.empty());
+  EXPECT_TRUE(without_searches().cut_short);
+}
+
 }  // namespace
 }  // namespace tangram::testing

@@ -2,6 +2,7 @@
 
 #include "cluster/victims.hpp"
 #include "model/fit.hpp"
+#include "policies/demand_size.hpp"
 
 #include <algorithm>
 
@@ -25,6 +26,13 @@ std::int64_t cards_of(const model::Allocation& pod) {
   return cards;
 }
 
+std::int64_t size_of(MilliGpu compute, Mebibytes memory, const model::CardTraits& card) {
+  model::Slice slice;
+  slice.compute = compute;
+  slice.memory = memory;
+  return policies::size_on(slice, card);
+}
+
 std::optional<Effort> effort_on(const model::GpuRequest& request, const model::Slice& slice,
                                 const NodeState& node, std::uint32_t index, const CardLoad& load) {
   const model::Card& card = node.cards()[index];
@@ -32,13 +40,15 @@ std::optional<Effort> effort_on(const model::GpuRequest& request, const model::S
   if (!card_misfit(request, slice, node, index)) return Effort{};
   if (card_misfit(request, slice, card, load.fixed)) return std::nullopt;
   if (slice.whole || use.whole > 0 || !use.mode_free_for(mode_on(request, card))) {
-    return Effort{load.movable, (use.compute - load.fixed.compute).count()};
+    return Effort{load.movable,
+                  size_of(use.compute - load.fixed.compute, use.memory - load.fixed.memory, card)};
   }
-  const std::int64_t milli = (slice.compute - free_compute(card, use)).count();
-  const std::int64_t memory = (slice.memory - free_memory(card, use)).count();
-  const std::int64_t pods = std::max({std::int64_t{1}, pieces(milli, load.largest_compute.count()),
-                                      pieces(memory, load.largest_memory.count())});
-  return Effort{pods * load.least_share, std::max(milli, std::int64_t{0})};
+  const MilliGpu compute = std::max(slice.compute - free_compute(card, use), MilliGpu{});
+  const Mebibytes memory = std::max(slice.memory - free_memory(card, use), Mebibytes{});
+  const std::int64_t pods =
+      std::max({std::int64_t{1}, pieces(compute.count(), load.largest_compute.count()),
+                pieces(memory.count(), load.largest_memory.count())});
+  return Effort{pods * load.least_share, size_of(compute, memory, card)};
 }
 
 /// For as many cards as the container takes.

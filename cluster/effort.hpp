@@ -13,8 +13,9 @@
 namespace tangram::cluster {
 
 struct Effort {
-  std::int64_t pods = 0;   ///< that have to leave, in thousandths
-  std::int64_t milli = 0;  ///< compute that has to leave
+  std::int64_t pods = 0;  ///< that have to leave, in thousandths
+  std::int64_t milli =
+      0;  ///< of cards that has to leave, by whichever of compute and memory decides
   friend auto operator<=>(const Effort&, const Effort&) = default;
 };
 

@@ -374,9 +374,10 @@ const Allocation* Planner::settle(Option& option, NodeIndex node,
   option.place =
       place_of(wanted.next, left, choice->placement, "wanted/" + std::to_string(option.wanted));
   option.changed.come(node, option.place);
+  const NodeState& standing = *question_.cluster.at(node);
   std::vector<AllocationPtr> largest_first = leaving;
   std::ranges::stable_sort(largest_first, std::greater<>(),
-                           [](const AllocationPtr& pod) { return compute_of(*pod); });
+                           [&](const AllocationPtr& pod) { return size_milli(*pod, standing); });
   for (const AllocationPtr& pod : largest_first) {
     const PlacelessPod* next = next_of(*pod);
     if (next == nullptr || is_stuck(*pod)) return pod.get();
@@ -385,13 +386,26 @@ const Allocation* Planner::settle(Option& option, NodeIndex node,
     Allocation moved =
         place_of(*next, option.changed.crowded(place->node), place->cards, "next/" + pod->pod_uid);
     option.changed.come(place->node, moved);
-    option.cost += compute_of(*pod).count();
+    option.cost += size_milli(*pod, standing);
     option.moves.push_back({.pod = pod, .next = std::move(moved)});
   }
   return nullptr;
 }
 
 }  // namespace
+
+std::int64_t size_milli(const Allocation& pod, const NodeState& node) {
+  std::int64_t milli = 0;
+  for (const model::ContainerGrant& container : pod.containers) {
+    for (const model::GrantedCard& granted : container.cards) {
+      const auto card = node.card_index(granted.uuid);
+      milli +=
+          card ? policies::size_on(slice_of(granted, node.traits()[*card]), node.traits()[*card])
+               : granted.compute.count();
+    }
+  }
+  return milli;
+}
 
 MovePlan plan_moves(const MoveQuestion& question) { return Planner(question).run(); }
 

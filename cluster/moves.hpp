@@ -61,7 +61,7 @@ struct Arrival {
   std::size_t wanted = 0;  ///< its index in the question
   model::Allocation place;
   std::size_t after = 0;        ///< it fits once so many of the plan's first moves are done
-  std::int64_t gain_milli = 0;  ///< by whichever of compute and memory decides
+  std::int64_t gain_milli = 0;  ///< by whichever of compute and memory decides on each card
 };
 
 struct MovePlan {
@@ -71,11 +71,16 @@ struct MovePlan {
   std::vector<Arrival> arrivals;     ///< they fit only because of the moves
   std::vector<Arrival> fit_already;  ///< wanted pods that need no move; their room is kept for them
   std::int64_t gained_milli = 0;     ///< of the arrivals
-  std::int64_t moved_milli = 0;      ///< compute of the pods that move
+  std::int64_t moved_milli = 0;      ///< the same of the pods that move: their size_milli()
   /// Not all was looked at that could help: the steps or searches did not suffice, or there were
   /// too many nodes, sets of pods or kinds of wanted pods. What is planned is right.
   bool cut_short = false;
 };
+
+/// What a pod holds of its node's cards, in thousandths of a card, by whichever of compute and
+/// memory decides on each: measured like Arrival::gain_milli. Pure.
+/// @param node  where it stands; of cards that the node does not list, compute counts
+[[nodiscard]] std::int64_t size_milli(const model::Allocation& pod, const model::NodeState& node);
 
 /// A plan that lets as many wanted pods run as it can, first those with the most gain per pod that
 /// moves. The budgets hold for all moves together. Pure: equal questions give equal plans.

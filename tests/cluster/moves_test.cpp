@@ -126,6 +126,17 @@ TEST(MovesTest, AreTheSmallestOfThoseThatSuffice) {
   expect_movers(cluster, {"pod-003"});
 }
 
+// The second pod has no compute, and more memory than the first.
+TEST(MovesTest, AreMeasuredByWhicheverOfComputeAndMemoryDecides) {
+  PlainCluster cluster = two_half_full();
+  cluster.pods[0].request = {.milli = 400, .memory = 100};
+  cluster.pods[1].request = {.milli = 0, .memory = 500};
+  const auto plan = plan_for(cluster);
+  EXPECT_EQ(movers(plan), std::vector<std::string>{"pod-000"});
+  EXPECT_EQ(plan.moved_milli, 400);
+  EXPECT_EQ(mistake_in(cluster, plan), "");
+}
+
 TEST(MovesTest, EmptySeveralCardsForAPodThatWantsThem) {
   PlainCluster cluster{
       .nodes = {{.cards = 2}, {.cards = 2}},

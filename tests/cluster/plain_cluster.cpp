@@ -358,7 +358,7 @@ class Checker {
     if (has(pod.not_on, index_in(move.next.node))) complain("a pod moves to a node not for it");
     put(pod.request, move.next, use_, "the next pod of " + move.pod->pod_uid);
     use_.add(pod.request, pod.node, pod.cards, -1);
-    milli_ += pod.request.milli * static_cast<std::int64_t>(pod.request.all_cards());
+    milli_ += size_on(cluster_.nodes[pod.node], pod.request);
   }
   void check_numbers(const cluster::MovePlan& plan) {
     std::int64_t gained = 0;

@@ -52,10 +52,9 @@ bool is_cheaper(const std::optional<Option>& a, const std::optional<Option>& b) 
   return a && (!b || a->effort() < b->effort());
 }
 
-/// Wanted pods of which one will do as well as another.
+/// Wanted pods of which one will do as well as another, but for the nodes that take them.
 struct Kind {
   std::vector<std::size_t> waiting;  ///< in order
-  bool hopeless = false;             ///< no moves were found for them
 };
 using KindKey = std::tuple<std::string, std::string, std::string, std::int64_t, std::size_t>;
 
@@ -82,6 +81,9 @@ class Planner {
   void sort_into_kinds(const std::vector<std::size_t>& waiting);
   /// @returns whether there was one
   bool take_best_option();
+  [[nodiscard]] bool has_hope(const Kind& kind) const;
+  [[nodiscard]] std::optional<Option> option_of(const Kind& kind);
+  void give_up_like_the_last(const Kind& kind);
   [[nodiscard]] bool is_better(const Option& a, const Option& b) const;
   void seat_those_that_fit_now();
   [[nodiscard]] std::optional<NodeIndex> emptied_node_for(const WantedPod& wanted,
@@ -113,8 +115,11 @@ class Planner {
   std::map<std::string_view, std::shared_ptr<const PlacelessPod>> next_pods_;  ///< by UID
   std::set<std::string_view> stuck_;  ///< UIDs of pods whose next pods have no place in any case
   std::vector<Kind> kinds_;
+  std::set<std::size_t> hopeless_;  ///< wanted pods without an option
   std::vector<AllocationPtr> gone_;
-  bool not_all_tried_ = false;  ///< of the nodes and sets that could make room for the last pod
+  // Of the last pod that room was looked for:
+  bool not_all_tried_ = false;      ///< of the nodes and sets that could make room
+  std::vector<NodeIndex> refused_;  ///< nodes that do not take it, the most promising
   MovePlan plan_;
 };
 
@@ -185,21 +190,21 @@ void Planner::seat_those_that_fit() {
 
 /// Pods of one controller are alike; of others each is for itself.
 void Planner::sort_into_kinds(const std::vector<std::size_t>& waiting) {
-  std::map<KindKey, std::size_t> known;
+  std::map<KindKey, std::vector<std::size_t>> known;
   for (const std::size_t i : waiting) {
     const WantedPod& wanted = question_.wanted[i];
     const kube::Pod& pod = *wanted.next.pod;
     const bool alone = pod.controller.kind.empty();
-    const KindKey key{pod.ns, pod.controller.kind, pod.controller.name, wanted.weight,
-                      alone ? i : question_.wanted.size()};
-    const auto found = known.find(key);
-    const bool same = found != known.end() &&
-                      question_.wanted[kinds_[found->second].waiting.front()].next.plan.demand ==
-                          wanted.next.plan.demand;
-    if (same) {
-      kinds_[found->second].waiting.push_back(i);
+    std::vector<std::size_t>& similar = known[{pod.ns, pod.controller.kind, pod.controller.name,
+                                               wanted.weight, alone ? i : question_.wanted.size()}];
+    const auto alike = std::ranges::find_if(similar, [&](std::size_t kind) {
+      const WantedPod& first = question_.wanted[kinds_[kind].waiting.front()];
+      return first.next.plan.demand == wanted.next.plan.demand;
+    });
+    if (alike != similar.end()) {
+      kinds_[*alike].waiting.push_back(i);
     } else {
-      known[key] = kinds_.size();
+      similar.push_back(kinds_.size());
       kinds_.push_back({.waiting = {i}});
     }
   }
@@ -223,14 +228,13 @@ void Planner::make_moves() {
 bool Planner::take_best_option() {
   std::optional<Option> best;
   std::size_t options = 0;
-  for (Kind& kind : kinds_) {
-    if (kind.waiting.empty() || kind.hopeless) continue;
+  for (const Kind& kind : kinds_) {
+    if (!has_hope(kind)) continue;
     if (steps_.spent() || options == kOptions) {
       plan_.cut_short = true;
       break;
     }
-    auto option = cheapest_option(kind.waiting.front());
-    kind.hopeless = !option;
+    auto option = option_of(kind);
     if (!option) continue;
     ++options;
     if (!best || is_better(*option, *best)) best = std::move(option);
@@ -238,6 +242,32 @@ bool Planner::take_best_option() {
   if (!best) return false;
   commit(*std::move(best));
   return true;
+}
+
+bool Planner::has_hope(const Kind& kind) const {
+  return std::ranges::any_of(kind.waiting,
+                             [&](auto wanted) { return !hopeless_.contains(wanted); });
+}
+
+/// Of the first of them that has one.
+std::optional<Option> Planner::option_of(const Kind& kind) {
+  for (const std::size_t wanted : kind.waiting) {
+    if (hopeless_.contains(wanted)) continue;
+    if (auto option = cheapest_option(wanted)) return option;
+    give_up_like_the_last(kind);
+  }
+  return std::nullopt;
+}
+
+/// No moves were found for one of them. The others have no hope either, but those that take a node
+/// which did not take it.
+void Planner::give_up_like_the_last(const Kind& kind) {
+  for (const std::size_t wanted : kind.waiting) {
+    const kube::Pod& pod = *question_.wanted[wanted].next.pod;
+    const bool has_other_nodes = std::ranges::any_of(
+        refused_, [&](NodeIndex node) { return question_.takes(pod, now_.after(node)); });
+    if (!has_other_nodes) hopeless_.insert(wanted);
+  }
 }
 
 /// More gain per pod that moves; on a tie, less that moves.
@@ -305,6 +335,7 @@ std::optional<Option> Planner::cheapest_option(std::size_t wanted) {
   std::optional<Option> best;
   std::size_t searched = 0;
   not_all_tried_ = false;
+  refused_.clear();
   for (const auto& [effort, order, node] : prospects_->of(pod.plan.demand, now_)) {
     const bool too_much = effort.pods > kPod * static_cast<std::int64_t>(moves_left());
     if (too_much || (best && best->effort() <= effort)) break;
@@ -312,7 +343,10 @@ std::optional<Option> Planner::cheapest_option(std::size_t wanted) {
       not_all_tried_ = true;
       break;
     }
-    if (!question_.takes(*pod.pod, now_.after(node))) continue;
+    if (!question_.takes(*pod.pod, now_.after(node))) {
+      if (refused_.size() < kNodes) refused_.push_back(node);
+      continue;
+    }
     ++searched;
     auto option = option_on(wanted, node);
     if (is_cheaper(option, best)) best = std::move(option);

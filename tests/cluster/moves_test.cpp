@@ -286,6 +286,33 @@ TEST(MovesTest, LetOthersUseTheRestOfTheRoomTheyMake) {
   EXPECT_EQ(mistake_in(cluster, plan), "");
 }
 
+// As pods of a StatefulSet during an update: no node on which room can be made takes the first.
+TEST(MovesTest, MakeRoomForAPodThatOtherNodesTakeThanItsLike) {
+  PlainCluster cluster = two_half_full();
+  const PlainWanted wanted{.request = whole_cards(), .controller = "set"};
+  cluster.wanted = {wanted, wanted};
+  cluster.wanted[0].not_on = {0, 1};
+  const auto plan = plan_for(cluster);
+  ASSERT_EQ(plan.arrivals.size(), 1U);
+  EXPECT_EQ(plan.arrivals[0].wanted, 1U);
+  EXPECT_EQ(mistake_in(cluster, plan), "");
+}
+
+// Each kind gets one of the options that are compared.
+TEST(MovesTest, TakePodsOfOneControllerForFewKindsInWhateverOrder) {
+  PlainCluster cluster = two_half_full();
+  cluster.wanted.clear();
+  for (int i = 0; i < 100; ++i) {
+    cluster.wanted.push_back({.request = whole_cards(), .controller = "set"});
+    cluster.wanted.back().request.cpu = i % 2;
+  }
+  cluster.wanted.push_back({.request = whole_cards(), .weight = 2});
+  const auto plan = plan_for(cluster);
+  ASSERT_EQ(plan.arrivals.size(), 1U);
+  EXPECT_EQ(plan.arrivals[0].wanted, 100U);
+  EXPECT_FALSE(plan.cut_short);
+}
+
 TEST(MovesTest, AreTheSameEachTime) {
   Random random(7);
   const PlainCluster cluster = random_cluster(random, 24);

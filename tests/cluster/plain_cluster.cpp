@@ -127,8 +127,10 @@ cluster::BudgetList budgets_of(const PlainCluster& cluster) {
 }
 
 cluster::PlacelessPod placeless(std::string name, const PlainRequest& request,
-                                const policies::Policy* policy) {
+                                const policies::Policy* policy,
+                                const std::string& controller = {}) {
   kube::Pod pod;
+  if (!controller.empty()) pod.controller = {.kind = "ReplicaSet", .name = controller};
   pod.uid = pod.name = std::move(name);
   pod.ns = "ml";
   return {.pod = std::make_shared<const kube::Pod>(std::move(pod)),
@@ -454,8 +456,9 @@ cluster::MovePlan plan_for(const PlainCluster& cluster, const std::string& polic
   const auto snapshot = table.publish();
   std::vector<cluster::WantedPod> wanted;
   for (std::size_t i = 0; i < cluster.wanted.size(); ++i) {
-    wanted.push_back({placeless(plain_name("wanted", i), cluster.wanted[i].request, policy.get()),
-                      cluster.wanted[i].weight});
+    const PlainWanted& pod = cluster.wanted[i];
+    wanted.push_back({placeless(plain_name("wanted", i), pod.request, policy.get(), pod.controller),
+                      pod.weight});
   }
   const auto budgets = budgets_of(cluster);
   if (!limits) limits = {.moves = cluster.most_moves};
@@ -573,8 +576,8 @@ PlainCluster random_cluster(Random& random, std::size_t most_pods) {
   for (auto wanted = random.between(1, 4); wanted > 0; --wanted) {
     PlainRequest request = random_request(random);
     if (random.chance(60)) request.milli = request.memory = random.chance(50) ? 1000 : 700;
-    cluster.wanted.push_back(
-        {request, static_cast<int>(random.between(1, 3)), random_nodes(random, cluster)});
+    cluster.wanted.push_back({request, static_cast<int>(random.between(1, 3)),
+                              random_nodes(random, cluster), random.chance(50) ? "one" : ""});
   }
   for (int team = 0; team < 3; ++team) {
     cluster.allowed[team] = static_cast<int>(random.below(4));

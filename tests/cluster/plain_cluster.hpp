@@ -53,6 +53,7 @@ struct PlainWanted {
   PlainRequest request;
   int weight = 1;
   std::vector<std::size_t> not_on = {};  ///< nodes that do not take it
+  std::string controller = {};           ///< empty = none
 };
 struct PlainCluster {
   std::vector<PlainNode> nodes;

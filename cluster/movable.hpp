@@ -5,11 +5,16 @@
 #include "cluster/policy_source.hpp"
 #include "model/node_state.hpp"
 
+#include <chrono>
 #include <memory>
 #include <string_view>
 
 /// Which pods may leave their cards, so that their controllers make others in their place. Pure.
 namespace tangram::cluster {
+
+/// The place of an evicted pod's next one is kept for 5 minutes. So a pod that may take longer to
+/// end does not move: for its next one there is a minute.
+inline constexpr std::chrono::seconds kMostGrace{240};
 
 /// May the pod move? Pods of a ReplicaSet or StatefulSet may, unless the label
 /// `tangram.dev/movable` forbids it; pods of other controllers if it allows it, such as those of a

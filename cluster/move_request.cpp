@@ -65,7 +65,7 @@ std::string to_json(const MoveProgress& progress) {
       .begin_object()
       .member("id", progress.id)
       .member("state", to_string(progress.state))
-      .member("moved", static_cast<std::int64_t>(progress.moved))
+      .member("evicted", static_cast<std::int64_t>(progress.evicted))
       .member("placed", static_cast<std::int64_t>(progress.placed))
       .member("message", progress.message)
       .end_object();
@@ -91,7 +91,7 @@ Result<MoveProgress> read_move_progress(std::string text) {
   MoveProgress progress;
   std::string state;
   json::Reader in(text);
-  json::read_members(in, "id", progress.id, "state", state, "moved", progress.moved, "placed",
+  json::read_members(in, "id", progress.id, "state", state, "evicted", progress.evicted, "placed",
                      progress.placed, "message", progress.message);
   if (auto done = in.finish(); !done) return invalid(done.error().message);
   const auto* const known =

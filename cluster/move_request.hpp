@@ -46,15 +46,15 @@ struct MoveProgress {
 
   std::string id{};  ///< of the request
   MoveState state = MoveState::kRunning;
-  std::size_t moved = 0;   ///< pods that were evicted, and whose next ones have nodes
-  std::size_t placed = 0;  ///< waiting pods with room
-  std::string message{};   ///< why it was stopped
+  std::size_t evicted = 0;  ///< pods
+  std::size_t placed = 0;   ///< waiting pods with room
+  std::string message{};    ///< why it was stopped
   friend bool operator==(const MoveProgress&, const MoveProgress&) = default;
 };
 
 /// {"id", "untilSeconds", "movers": [UID], "waiting": [UID]}; seconds since 1970
 [[nodiscard]] std::string to_json(const MoveRequest& request);
-/// {"id", "state": "running" | "done" | "stopped", "moved", "placed", "message"}
+/// {"id", "state": "running" | "done" | "stopped", "evicted", "placed", "message"}
 [[nodiscard]] std::string to_json(const MoveProgress& progress);
 
 /// @returns kInvalidArgument: what is wrong with it

@@ -28,7 +28,8 @@ using std::chrono::seconds;
 
 constexpr milliseconds kLook{500};
 constexpr int kHoursOfDay = 24;
-constexpr std::int64_t kPercent = 100;
+/// Of a waiting pod that got a node otherwise, or was deleted.
+constexpr const char* kNotWaiting = "the pod does not wait any more";
 
 cluster::PodName name_of(const model::Allocation& pod) {
   return {.uid = pod.pod_uid, .ns = pod.pod_namespace, .name = pod.pod_name};
@@ -66,10 +67,14 @@ std::string_view to_string(PlanOutcome outcome) {
 Defragmenter::Defragmenter(DefragmenterSettings settings, Parts parts)
     : settings_(std::move(settings)),
       parts_(std::move(parts)),
-      movable_({.api = parts_.api,
+      chooser_({.api = parts_.api,
                 .clock = parts_.clock,
-                .policies = parts_.policies,
+                .ledger = parts_.ledger,
                 .pods = parts_.pods,
+                .promises = parts_.promises,
+                .policies = parts_.policies,
+                .denials = parts_.denials,
+                .budgets = *parts_.budgets,
                 .api_timeout = settings_.api_timeout}),
       requests_({.ns = settings_.requests_ns, .api_timeout = settings_.api_timeout},
                 {.api = parts_.api, .clock = parts_.clock, .may_write = *parts_.may_write}) {}
@@ -91,36 +96,28 @@ void Defragmenter::look() {
     return;
   }
   clear_nominations();
-  follow();
+  chooser_.follow();
   requests_.look();
   const std::string why = reason_to_stop(kept);
   if (!why.empty()) return stop(why, kNextPlan);
   if (run_) return go_on();
   if (requests_.current() != nullptr) return plan_request();
-  if (settings_.enabled && parts_.clock.now() >= next_plan_ && is_time()) plan();
+  plan();
 }
 
 void Defragmenter::step_down() {
   if (run_ && !run_->ended) stop("this replica does not lead any more", kAfterStop);
   run_.reset();
   parts_.places.end_unused();  // the others end by themselves
-  waiting_.clear();
+  chooser_.forget();
   requests_.forget();
 }
 
 std::string Defragmenter::reason_to_stop(bool kept) const {
   if (!run_ || run_->ended) return "";
   if (!kept) return "a more important pod took a place that was reserved";
-  const bool is_requested = run_->request.empty() || requests_.is_current(run_->request);
+  const bool is_requested = run_->request == 0 || requests_.is_current(run_->request);
   return is_requested ? "" : "it is not requested any more";
-}
-
-/// Since when pods wait: an answer that says "later" does not begin that anew.
-void Defragmenter::follow() {
-  for (const DenialPtr& denial : parts_.denials.all()) {
-    waiting_.try_emplace(denial->pod->uid, Waiting{.since = parts_.clock.now()});
-  }
-  std::erase_if(waiting_, [&](const auto& one) { return parts_.pods.find(one.first) == nullptr; });
 }
 
 bool Defragmenter::is_time() const {
@@ -131,228 +128,111 @@ bool Defragmenter::is_time() const {
   return settings_.until_hour < settings_.from_hour ? from || until : from && until;
 }
 
-std::size_t Defragmenter::moves_allowed() {
+void Defragmenter::forget_old_evictions() {
   const TimePoint time = parts_.clock.now();
   std::erase_if(evictions_, [&](TimePoint at) { return time - at >= hours(1); });
+}
+
+std::size_t Defragmenter::moves_allowed() {
+  forget_old_evictions();
   const auto most = static_cast<std::size_t>(settings_.moves_per_hour);
   return most - std::min(most, evictions_.size());
 }
 
-/// Of one priority: pods of a higher one than the waiting pod's do not move.
-std::vector<DenialPtr> Defragmenter::due(const cluster::MoveRequest* request) const {
-  std::vector<DenialPtr> denials = parts_.denials.all();
-  std::erase_if(denials, [&](const DenialPtr& denial) {
-    const bool is_due = request != nullptr
-                            ? std::ranges::count(request->waiting, denial->pod->uid) > 0
-                            : has_waited(*denial);
-    return !is_due || !may_wait_for_moves(*denial);
-  });
-  std::ranges::sort(denials, {}, [&](const DenialPtr& denial) {
-    const std::string& uid = denial->pod->uid;
-    return std::tuple(-std::int64_t{denial->pod->priority}, waiting_.find(uid)->second.since, uid);
-  });
-  std::erase_if(denials, [&, first = denials.empty() ? 0 : denials.front()->pod->priority](
-                             const DenialPtr& each) { return each->pod->priority != first; });
-  if (denials.size() > kMostWanted) denials.resize(kMostWanted);
-  return denials;
-}
-
-bool Defragmenter::has_waited(const Denial& denial) const {
-  const auto found = waiting_.find(denial.pod->uid);
-  const TimePoint time = parts_.clock.now();
-  return found != waiting_.end() && time - found->second.since >= settings_.waited &&
-         time >= found->second.next_try;
-}
-
-bool Defragmenter::may_wait_for_moves(const Denial& denial) const {
-  const cluster::PodPtr pod = parts_.pods.find(denial.pod->uid);
-  if (pod == nullptr || !waiting_.contains(pod->uid)) return false;
-  const bool will_be_asked_again = denial.for_now || !denial.in_doubt.empty();
-  const bool gets_room = !pod->nominated_node.empty() || parts_.promises.made_to(pod->uid);
-  return !will_be_asked_again && !gets_room && !pod->gated && !pod->deleting && !pod->binds_late &&
-         !cluster::is_in_pod_group(*pod);
-}
-
-std::optional<Defragmenter::Moment> Defragmenter::moment(const std::vector<DenialPtr>& due) {
-  const auto budgets = due.empty() ? nullptr : parts_.budgets();
-  if (budgets == nullptr) return std::nullopt;
-  Moment now{
-      .cluster = {}, .in_doubt = {}, .budgets = {}, .closed = {}, .wanted = {}, .denials = {}};
-  for (const DenialPtr& denial : due) {
-    auto plan = parts_.policies.plan(*denial->pod);
-    if (!plan || !plan->demand.gpu.asks_gpu()) {
-      put_off(*denial->pod, seconds(0));
-      continue;
-    }
-    now.wanted.push_back({.next = {.pod = denial->pod, .plan = *std::move(plan)}});
-    now.denials.emplace(denial->pod->uid, denial);
-  }
-  if (now.wanted.empty()) return std::nullopt;
-  if (const auto read = movable_.begin(); !read) {
-    spdlog::warn("no moves are planned for now: {}", read.error().message);
-    return std::nullopt;
-  }
-  now.budgets = cluster::as_evictions_see_them(*budgets);
-  now.cluster = parts_.ledger.apply([&](model::Ledger& ledger) {
-    ledger.expire_reservations();
-    now.in_doubt = ledger.in_doubt();
-    return ledger.snapshot();
-  });
-  parts_.promises.review(*now.cluster, parts_.pods);
-  for (const Nomination& one : parts_.promises.nominated()) now.closed.insert(one.node);
-  for (const cluster::PodPtr& pod : parts_.pods.nominated()) now.closed.insert(pod->nominated_node);
-  const auto is_over = [&](const auto& one) { return one.second <= parts_.clock.now(); };
-  std::erase_if(spared_, is_over);
-  std::erase_if(closed_, is_over);
-  for (const auto& [node, until] : closed_) now.closed.insert(node);
-  return now;
-}
-
 void Defragmenter::plan() {
+  if (!settings_.enabled || parts_.clock.now() < next_plan_ || !is_time()) return;
   next_plan_ = parts_.clock.now() + kNextPlan;
-  const std::size_t moves = std::min(kMostMoves, moves_allowed());
-  const auto now = moves == 0 ? std::nullopt : moment(due(nullptr));
-  if (!now) return;
-  cluster::MovePlan found = plan_from(*now, moves);
-  const bool has_arrival = !found.arrivals.empty();
-  const std::size_t first = has_arrival ? found.arrivals.front().wanted : 0;
-  if (auto run = worth_it(*now, std::move(found), settings_.min_gain_percent)) {
-    return start_if_fresh(*now, *std::move(run));
-  }
-  count(PlanOutcome::kNone);
-  if (has_arrival) return put_off(*now->wanted[first].next.pod, seconds(0));
-  for (const cluster::WantedPod& wanted : now->wanted) put_off(*wanted.next.pod, seconds(0));
+  ChoiceOfMoves found = chooser_.choose({.most = std::min(kMostMoves, moves_allowed()),
+                                         .min_gain_percent = settings_.min_gain_percent,
+                                         .waited = settings_.waited});
+  if (found.choice == Choice::kMoves) return start({*std::move(found.moves)});
+  if (found.choice != Choice::kNobody) count(PlanOutcome::kNone);
 }
 
 void Defragmenter::plan_request() {
   const cluster::MoveRequest& request = *requests_.current();
-  const auto waiting = std::ranges::count_if(
-      request.waiting, [&](const std::string& uid) { return parts_.pods.find(uid) != nullptr; });
-  requests_.placed(request.waiting.size() - static_cast<std::size_t>(waiting));
-  if (waiting == 0) return requests_.end(cluster::MoveState::kDone, "");
-  if (parts_.clock.now() < next_request_plan_) return;
-  next_request_plan_ = parts_.clock.now() + kNextRequestPlan;
-  // Until kube-scheduler has asked about them, there is nothing to go by.
-  const auto now = moment(due(&request));
-  if (!now) return;
-  cluster::MovePlan found = plan_from(*now, request.movers.size());
-  const bool may_change = !found.fit_already.empty() || !movable_.knows_all();
-  if (auto run = worth_it(*now, std::move(found), 0)) {
-    run->request = request.id;
-    return start_if_fresh(*now, *std::move(run));
+  if (requests_.serial() != planned_request_) {
+    planned_request_ = requests_.serial();
+    helpless_since_.reset();
+    chooser_.forget_obstacles();  // people may have seen to them
   }
-  if (may_change) return;
+  if (report_placed(request) || parts_.clock.now() < next_request_plan_) return;
+  next_request_plan_ = parts_.clock.now() + kNextRequestPlan;
+  ChoiceOfMoves found = chooser_.choose({.most = request.movers.size(), .request = &request});
+  if (found.choice == Choice::kMoves) {
+    return start({*std::move(found.moves), requests_.serial()});
+  }
+  if (found.choice == Choice::kNobody) plan();
+  if (found.choice != Choice::kNone || is_any_leaving(request)) return helpless_since_.reset();
+  if (!helpless_since_) helpless_since_ = parts_.clock.now();
+  if (parts_.clock.now() - *helpless_since_ < kHelpless) return;
   count(PlanOutcome::kNone);
   requests_.end(cluster::MoveState::kStopped,
-                "the cluster has changed: these moves do not help the waiting pods any more");
+                found.cut_short ? "no plan was found in time"
+                                : "the cluster has changed: these moves do not help the waiting "
+                                  "pods any more");
 }
 
-void Defragmenter::start_if_fresh(const Moment& now, Run run) {
-  const TimePoint time = parts_.clock.now();
-  const Denial& denial = *now.denials.at(run.wanted.next.pod->uid);
-  if (time - denial.at <= kFresh) return start(std::move(run));
-  parts_.denials.offered(denial.pod->uid, time);  // the waker makes kube-scheduler ask
-}
-
-void Defragmenter::put_off(const kube::Pod& waiting, seconds at_least) {
-  const auto found = waiting_.find(waiting.uid);
-  if (found == waiting_.end()) return;
-  Waiting& its = found->second;
-  its.backoff = std::clamp(2 * its.backoff, kAfterNone, kMostAfterNone);
-  its.next_try = parts_.clock.now() + std::max(its.backoff, at_least);
-}
-
-cluster::MovePlan Defragmenter::plan_from(const Moment& now, std::size_t moves) {
-  return cluster::plan_moves(
-      {.cluster = *now.cluster,
-       .wanted = now.wanted,
-       .budgets = now.budgets,
-       .movable = [&](const model::Allocation& pod) { return may_leave(now, pod); },
-       .next_pod =
-           [&](const model::Allocation& pod) {
-             return movable_.next_of(pod, *now.cluster, now.budgets);
-           },
-       .takes = [&](const kube::Pod& pod,
-                    const model::NodeState& node) { return takes(now, pod, node); },
-       .limits = {.moves = moves}});
-}
-
-bool Defragmenter::may_leave(const Moment& now, const model::Allocation& pod) const {
-  if (requests_.current() != nullptr && !requests_.may_move(pod.pod_uid)) return false;
-  return MovablePods::may_be_movable(pod) && !now.in_doubt.contains(pod.pod_uid) &&
-         pod.priority <= now.wanted.front().next.pod->priority && !spared_.contains(pod.pod_uid);
-}
-
-/// Of a waiting pod kube-scheduler has said which nodes it may have.
-bool Defragmenter::takes(const Moment& now, const kube::Pod& pod,
-                         const model::NodeState& node) const {
-  const bool is_open = node.inventory->slots > 0 && node.inventory->draining.empty() &&
-                       !now.closed.contains(node.name) && movable_.is_open(node.name);
-  if (!is_open) return false;
-  const auto denial = now.denials.find(pod.uid);
-  if (denial == now.denials.end()) return movable_.takes(pod.uid, node.name);
-  const std::vector<bool>& asked = denial->second->nodes;
-  const auto index = now.cluster->index_of(node.name);
-  return index && *index < asked.size() && asked[*index];
-}
-
-std::optional<Defragmenter::Run> Defragmenter::worth_it(const Moment& now, cluster::MovePlan plan,
-                                                        int min_gain_percent) {
-  if (plan.arrivals.empty()) return std::nullopt;
-  cluster::Arrival& arrival = plan.arrivals.front();
-  plan.moves.resize(arrival.after);
-  Run run{
-      .wanted = now.wanted[arrival.wanted], .node = arrival.place.node, .moves = {}, .places = {}};
-  std::int64_t moved = 0;
-  for (Move& move : plan.moves) {
-    const auto next = movable_.next_of(*move.pod, *now.cluster, now.budgets);
-    if (next == nullptr || move.pod->node != run.node) return std::nullopt;
-    moved += cluster::compute_of(*move.pod).count();
-    run.places.push_back({.mover = move.pod->pod_uid,
-                          .room = move.next,
-                          .ns = next->pod->ns,
-                          .controller = next->pod->controller,
-                          .demand = next->plan.demand});
-    run.moves.push_back(std::move(move));
+/// @returns whether that ends the request: none of its pods waits any more
+bool Defragmenter::report_placed(const cluster::MoveRequest& request) {
+  std::size_t waiting = 0;
+  std::size_t placed = 0;
+  parts_.ledger.apply([&](const model::Ledger& ledger) {
+    for (const std::string& uid : request.waiting) {
+      const auto* entry = ledger.find(uid);
+      if (entry != nullptr && entry->phase != model::Phase::kReserved) {
+        ++placed;
+      } else if (parts_.pods.find(uid) != nullptr) {
+        ++waiting;
+      }
+    }
+  });
+  requests_.placed(placed);
+  if (waiting > 0) return false;
+  if (placed == request.waiting.size()) {
+    requests_.end(cluster::MoveState::kDone, "");
+  } else {
+    requests_.end(cluster::MoveState::kStopped,
+                  pods(request.waiting.size() - placed) + " of those that waited no longer exist");
   }
-  const bool worth = arrival.gain_milli * kPercent >= moved * min_gain_percent;
-  return worth ? std::optional(std::move(run)) : std::nullopt;
+  return true;
+}
+
+bool Defragmenter::is_any_leaving(const cluster::MoveRequest& request) const {
+  return parts_.ledger.apply([&](const model::Ledger& ledger) {
+    return std::ranges::any_of(request.movers, [&](const std::string& uid) {
+      const auto* entry = ledger.find(uid);
+      return entry != nullptr && entry->allocation->terminating;
+    });
+  });
 }
 
 MoveObstacle Defragmenter::rehearse(const Run& run) {
-  if (MoveObstacle obstacle = arrival_obstacle(run); obstacle) return obstacle;
+  if (MoveObstacle obstacle = chooser_.arrival_obstacle(run); obstacle) return obstacle;
   for (const Move& move : run.moves) {
+    (void)parts_.places.keep();  // those of others: this takes its time
     if (MoveObstacle obstacle = move_obstacle(move); obstacle) return obstacle;
     const kube::EvictionAnswer answer = parts_.relocation.rehearse(move);
     if (answer.outcome == EvictionOutcome::kEvicted) continue;
-    count(MoveOutcome::kRefused);
-    spare(move, false);
-    return {.why = "pod " + text_of(*move.pod) + " would not be evicted: " + answer.message};
+    const bool unknown = answer.outcome == EvictionOutcome::kFailed;
+    if (!unknown) refused(move);
+    return {.why = "pod " + text_of(*move.pod) + " would not be evicted: " + answer.message,
+            .unknown = unknown};
   }
   return {};
 }
 
-MoveObstacle Defragmenter::arrival_obstacle(const Run& run) {
-  const kube::Pod& waiting = *run.wanted.next.pod;
-  MoveObstacle obstacle = movable_.obstacle(waiting, run.node);
-  if (obstacle && !obstacle.unknown) put_off(waiting, kSpared);
-  return obstacle;
-}
-
 MoveObstacle Defragmenter::move_obstacle(const Move& move) {
-  MoveObstacle obstacle = movable_.obstacle(*move.pod, move.next.node);
+  MoveObstacle obstacle = chooser_.move_obstacle(move);
   if (!obstacle) return obstacle;
+  if (!obstacle.unknown) count(MoveOutcome::kRefused);
   obstacle.why = "pod " + text_of(*move.pod) + " does not move: " + obstacle.why;
-  if (obstacle.unknown) return obstacle;
-  count(MoveOutcome::kRefused);
-  spare(move, obstacle.of_node);
   return obstacle;
 }
 
-void Defragmenter::spare(const Move& move, bool node) {
-  const TimePoint until = parts_.clock.now() + kSpared;
-  spared_[move.pod->pod_uid] = until;
-  if (node) closed_[move.next.node] = until;
+void Defragmenter::refused(const Move& move) {
+  count(MoveOutcome::kRefused);
+  chooser_.spare(move, false);
 }
 
 void Defragmenter::start(Run run) {
@@ -368,7 +248,7 @@ void Defragmenter::start(Run run) {
   }
   if (!holds(*run_)) return stop("the cluster has changed meanwhile", kNextPlan);
   run_->nominated = true;
-  if (!nominate(*waiting, run_->node)) return stop("it was not nominated", kAfterStop);
+  if (!nominate(*waiting, run_->node)) return drop("it was not nominated", kAfterStop);
   parts_.report(name_of(*waiting), "MakingRoom",
                 "moving " + pods(run_->moves.size()) + " from node " + run_->node +
                     ", where this pod gets room on a card then");
@@ -378,9 +258,10 @@ void Defragmenter::start(Run run) {
 /// Nothing has begun.
 void Defragmenter::give_up(const Run& run, const MoveObstacle& obstacle) {
   const kube::Pod& waiting = *run.wanted.next.pod;
-  spdlog::info("no pod moves for pod {}: {}", waiting.full_name(), obstacle.why);
-  put_off(waiting, seconds(0));
-  if (!run.request.empty() && !obstacle.unknown) {
+  const auto level = obstacle.unknown ? spdlog::level::debug : spdlog::level::info;
+  spdlog::log(level, "no pod moves for pod {}: {}", waiting.full_name(), obstacle.why);
+  chooser_.put_off(waiting);
+  if (run.request != 0 && !obstacle.unknown) {
     requests_.end(cluster::MoveState::kStopped, obstacle.why);
   }
 }
@@ -397,7 +278,7 @@ bool Defragmenter::nominate(const kube::Pod& pod, const std::string& node) const
 void Defragmenter::go_on() {
   if (!run_->ended) {
     parts_.promises.review(*parts_.ledger.snapshot(), parts_.pods);
-    if (!is_needed(*run_)) stop("the waiting pod does not need it any more", kNextPlan);
+    if (const std::string why = reason_to_end(*run_); !why.empty()) stop(why, kNextPlan);
     if (!run_) return;
   }
   Run& run = *run_;
@@ -407,25 +288,34 @@ void Defragmenter::go_on() {
   if (parts_.pods.find(run.wanted.next.pod->uid) == nullptr) finish();
 }
 
-/// It waits still, or all has begun and it has its node: it may be faster than the last next pod.
-bool Defragmenter::is_needed(const Run& run) const {
-  if (waits_as_planned(run)) return true;
+/// @returns "" if the waiting pod needs the moves still, or all has begun and it has its node: it
+/// may be faster than the last next pod
+std::string Defragmenter::reason_to_end(const Run& run) const {
+  std::string why = waiting_obstacle(run);
+  if (why.empty() || has_moves_left(run)) return why;
   const std::string& uid = run.wanted.next.pod->uid;
-  return !has_moves_left(run) && parts_.ledger.apply([&](const model::Ledger& ledger) {
+  const bool has_node = parts_.ledger.apply([&](const model::Ledger& ledger) {
     const auto* entry = ledger.find(uid);
     return entry != nullptr && entry->phase != model::Phase::kReserved &&
            entry->allocation->node == run.node;
   });
+  return has_node ? "" : why;
 }
 
-/// A promise ends some time after the last pod has left, if the waiting pod does not take the room.
-bool Defragmenter::waits_as_planned(const Run& run) const {
+/// @returns "" if the pod waits as it was planned
+std::string Defragmenter::waiting_obstacle(const Run& run) const {
   const kube::Pod& planned = *run.wanted.next.pod;
   const cluster::PodPtr pod = parts_.pods.find(planned.uid);
-  if (pod == nullptr || pod->deleting || pod->gated) return false;
-  if (parts_.promises.maker(planned.uid) != RoomMaker::kDefragmenter) return false;
+  if (pod == nullptr) return kNotWaiting;
+  if (pod->deleting || pod->gated) return "the waiting pod is being deleted, or gated";
+  // A promise ends some time after the last pod has left, if the waiting pod does not take the
+  // room.
+  if (parts_.promises.maker(planned.uid) != RoomMaker::kDefragmenter) {
+    return "the room was not taken in time, or others make room for the waiting pod";
+  }
   const auto plan = parts_.policies.plan(*pod);
-  return plan && plan->demand == run.wanted.next.plan.demand;
+  const bool same = plan && plan->demand == run.wanted.next.plan.demand;
+  return same ? "" : "the waiting pod requests something else";
 }
 
 void Defragmenter::finish() {
@@ -474,10 +364,11 @@ bool Defragmenter::holds(const Run& run) const {
 /// What speaks against the next move at this moment. start() has read all for the first one.
 MoveObstacle Defragmenter::next_obstacle(const Run& run) {
   if (run.done > 0) {
-    if (MoveObstacle obstacle = arrival_obstacle(run); obstacle) return obstacle;
+    if (MoveObstacle obstacle = chooser_.arrival_obstacle(run); obstacle) return obstacle;
     if (MoveObstacle obstacle = move_obstacle(run.moves[run.done]); obstacle) return obstacle;
   }
-  if (parts_.budgets() != nullptr && waits_as_planned(run) && holds(run)) return {};
+  if (std::string why = waiting_obstacle(run); !why.empty()) return {.why = std::move(why)};
+  if (parts_.budgets() != nullptr && holds(run)) return {};
   return {.why = "the cluster is not as it was planned any more"};
 }
 
@@ -490,12 +381,13 @@ void Defragmenter::begin_next(Run& run) {
     run.leaving = Leaving{.since = parts_.clock.now(), .gone = parts_.clock.now()};
     return;
   }
-  if (run.request.empty() && (!is_time() || moves_allowed() == 0)) {
+  if (run.request == 0 && (!is_time() || moves_allowed() == 0)) {
     return stop("no more moves are allowed now", kNextPlan);
   }
   const MoveObstacle obstacle = next_obstacle(run);
   if (obstacle.unknown) return;  // the next look asks again
   if (obstacle) return stop(obstacle.why, kNextPlan);
+  if (run.request != 0 && !requests_.confirm()) return;  // the next look ends it, or asks again
   if (!parts_.may_write(settings_.api_timeout)) return;  // the next look ends it
   // Before the eviction: the next pod may be made before its answer is here.
   if (!parts_.places.evicted(mover)) return stop("a place was lost", kNextPlan);
@@ -504,13 +396,13 @@ void Defragmenter::begin_next(Run& run) {
 
 std::optional<Defragmenter::Leaving> Defragmenter::evict(Run& run) {
   const Move& move = run.moves[run.done];
+  forget_old_evictions();
   evictions_.push_back(parts_.clock.now());
   const kube::EvictionAnswer answer = parts_.relocation.begin(move);
   const bool stays = answer.outcome == EvictionOutcome::kRefused;
   if (stays || answer.outcome == EvictionOutcome::kGone) evictions_.pop_back();
   if (stays) {
-    count(MoveOutcome::kRefused);
-    spare(move, false);
+    refused(move);
     parts_.places.end(move.pod->pod_uid);
     stop("pod " + text_of(*move.pod) + " was not evicted: " + answer.message, kAfterStop);
     return std::nullopt;
@@ -521,7 +413,7 @@ std::optional<Defragmenter::Leaving> Defragmenter::evict(Run& run) {
     spdlog::warn("pod {} may not have been evicted: {}", text_of(*move.pod), answer.message);
   }
   if (answer.outcome != EvictionOutcome::kEvicted) return leaving;
-  ++run.evicted;
+  count_evicted(run);
   spdlog::info("pod {} moves from node {} to {}, so that pod {} fits", text_of(*move.pod), run.node,
                move.next.node, run.wanted.next.pod->full_name());
   // The waiting pod may be another tenant's: its UID says enough to who may see it.
@@ -530,6 +422,11 @@ std::optional<Defragmenter::Leaving> Defragmenter::evict(Run& run) {
                     "; room for the next pod of its controller is reserved on node " +
                     move.next.node);
   return leaving;
+}
+
+void Defragmenter::count_evicted(Run& run) {
+  ++run.evicted;
+  requests_.evicted(run.request);
 }
 
 void Defragmenter::watch(Run& run) {
@@ -542,9 +439,13 @@ void Defragmenter::watch(Run& run) {
     return entry != nullptr;
   });
   if (!stands && !run.leaving->gone) run.leaving->gone = time;
-  if (run.leaving->doubtful && !leaves && time - run.leaving->since >= kUntilKnown) {
+  if (run.leaving->doubtful && leaves) {
+    run.leaving->doubtful = false;
+    count_evicted(run);
+  }
+  if (run.leaving->doubtful && time - run.leaving->since >= kUntilKnown) {
     count(MoveOutcome::kFailed);
-    spare(move, false);
+    chooser_.spare(move, false);
     parts_.places.end(move.pod->pod_uid);
     run.leaving.reset();
     if (!run.ended) stop("pod " + text_of(*move.pod) + " was not evicted", kAfterStop);
@@ -567,13 +468,20 @@ void Defragmenter::watch(Run& run) {
 
 void Defragmenter::moved(Run& run) {
   count(MoveOutcome::kMoved);
-  requests_.moved(run.request);
   parts_.places.end(run.moves[run.done].pod->pod_uid);
   run.leaving.reset();
   ++run.done;
 }
 
 void Defragmenter::stop(const std::string& why, seconds pause) {
+  // Of a request, the other pods may wait still.
+  if (why != kNotWaiting && requests_.is_current(run_->request)) {
+    requests_.end(cluster::MoveState::kStopped, why);
+  }
+  drop(why, pause);
+}
+
+void Defragmenter::drop(const std::string& why, seconds pause) {
   run_->ended = true;
   const kube::Pod& pod = *run_->wanted.next.pod;
   spdlog::info("no more pods move for pod {}, after {}: {}", pod.full_name(), pods(run_->evicted),
@@ -584,8 +492,7 @@ void Defragmenter::stop(const std::string& why, seconds pause) {
   const bool was_ours = parts_.promises.withdraw(pod.uid, RoomMaker::kDefragmenter);
   const bool is_of_others = !was_ours && parts_.promises.made_to(pod.uid);
   if (run_->nominated && !is_of_others) in_vain_.insert_or_assign(pod.uid, run_->node);
-  put_off(pod, seconds(0));
-  if (requests_.is_current(run_->request)) requests_.end(cluster::MoveState::kStopped, why);
+  chooser_.put_off(pod);
   if (!run_->leaving) run_.reset();
   clear_nominations();
 }

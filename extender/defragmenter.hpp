@@ -7,7 +7,7 @@
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
-#include "extender/movable_pods.hpp"
+#include "extender/move_chooser.hpp"
 #include "extender/relocation.hpp"
 #include "extender/requested_moves.hpp"
 #include "extender/scheduling/denials.hpp"
@@ -94,24 +94,17 @@ inline constexpr std::size_t kPlanOutcomes = 3;
 /// Threads: run() on its own; look() one at a time; Collect() from any.
 class Defragmenter final : public prometheus::Collectable {
  public:
-  /// Of one plan. More than a handful take longer than a waiting pod has use for.
+  /// Of one plan that nobody has requested. More than a handful take longer than a waiting pod has
+  /// use for.
   static constexpr std::size_t kMostMoves = 10;
-  /// Pods of one priority that are planned for at once, those first that wait for longest.
-  static constexpr std::size_t kMostWanted = 64;
   /// Between plans, and after one that was stopped because something went wrong.
   static constexpr std::chrono::seconds kNextPlan{10};
   static constexpr std::chrono::seconds kAfterStop{300};
   /// Of a request, whose operator waits.
   static constexpr std::chrono::seconds kNextRequestPlan{2};
-  /// A pod for which there was no plan, and others of its priority and below, get their turn: it is
-  /// planned for again after that, doubling.
-  static constexpr std::chrono::seconds kAfterNone{60};
-  static constexpr std::chrono::seconds kMostAfterNone{600};
-  /// After an answer of that age kube-scheduler is asked to try the pod again first: the nodes that
-  /// it asked about may have changed since.
-  static constexpr std::chrono::seconds kFresh{120};
-  /// For a pod or node that spoke against a move.
-  static constexpr std::chrono::seconds kSpared{600};
+  /// A request ends if its pods find no moves for so long: reservations of pods that are being
+  /// placed last for seconds, and kube-scheduler has asked about all pods by then.
+  static constexpr std::chrono::seconds kHelpless{30};
   /// A pod is gone, and no pod of its controller waits: so long until it counts as moved, though
   /// its place was not taken. Controllers make the next one within seconds, but for quotas and
   /// back-off.
@@ -155,72 +148,38 @@ class Defragmenter final : public prometheus::Collectable {
     bool doubtful = false;            ///< the eviction has had no answer
     std::optional<TimePoint> gone{};  ///< since when
   };
-  /// A pod that kube-scheduler has an answer about.
-  struct Waiting {
-    TimePoint since;
-    TimePoint next_try{};
-    std::chrono::seconds backoff{};
-  };
-  struct Run {
-    cluster::WantedPod wanted;
-    std::string node;  ///< of the wanted pod
-    std::vector<cluster::Move> moves;
-    std::vector<MovePlace> places;  ///< of the moves
+  struct Run : ChosenMoves {
+    std::uint64_t request = 0;  ///< RequestedMoves::serial(); 0 = nobody has requested it
     std::size_t done = 0;
     std::size_t evicted = 0;
     std::optional<Leaving> leaving{};
     bool nominated = false;  ///< the pod, to the node, as far as is known
     bool ended = false;      ///< no more moves begin; the one that has begun is watched to its end
-    std::string request{};   ///< its id; "" = nobody has requested it
-  };
-  /// What a plan is made of.
-  struct Moment {
-    cluster::ClusterPtr cluster;
-    model::Ledger::Uids in_doubt;
-    cluster::BudgetList budgets;
-    std::set<std::string, std::less<>> closed;  ///< nodes
-    std::vector<cluster::WantedPod> wanted;
-    std::map<std::string_view, DenialPtr> denials;  ///< of these, by UID
   };
 
   void step_down();
-  void follow();
   /// @param kept  no place that is reserved was lost. @returns "" if there is none
   [[nodiscard]] std::string reason_to_stop(bool kept) const;
   [[nodiscard]] bool is_time() const;
   [[nodiscard]] std::size_t moves_allowed();
-  /// Of pods that others may move for now, of one priority.
-  [[nodiscard]] std::vector<DenialPtr> due(const cluster::MoveRequest* request) const;
-  [[nodiscard]] bool may_wait_for_moves(const Denial& denial) const;
-  [[nodiscard]] bool has_waited(const Denial& denial) const;
+  void forget_old_evictions();
 
   void plan();
-  /// For the next pods of the request that wait.
   void plan_request();
-  [[nodiscard]] std::optional<Moment> moment(const std::vector<DenialPtr>& due);
-  [[nodiscard]] cluster::MovePlan plan_from(const Moment& now, std::size_t moves);
-  [[nodiscard]] bool may_leave(const Moment& now, const model::Allocation& pod) const;
-  [[nodiscard]] bool takes(const Moment& now, const kube::Pod& pod,
-                           const model::NodeState& node) const;
-  [[nodiscard]] std::optional<Run> worth_it(const Moment& now, cluster::MovePlan plan,
-                                            int min_gain_percent);
-  /// Starts, if kube-scheduler's answer about the pod is new.
-  void start_if_fresh(const Moment& now, Run run);
+  bool report_placed(const cluster::MoveRequest& request);
+  [[nodiscard]] bool is_any_leaving(const cluster::MoveRequest& request) const;
   void start(Run run);
   [[nodiscard]] MoveObstacle rehearse(const Run& run);
-  [[nodiscard]] MoveObstacle arrival_obstacle(const Run& run);
   [[nodiscard]] MoveObstacle move_obstacle(const cluster::Move& move);
+  void refused(const cluster::Move& move);
   [[nodiscard]] MoveObstacle next_obstacle(const Run& run);
   void give_up(const Run& run, const MoveObstacle& obstacle);
   [[nodiscard]] bool nominate(const kube::Pod& pod, const std::string& node) const;
 
   void go_on();
-  /// @returns false if no move is to begin any more
-  [[nodiscard]] bool is_needed(const Run& run) const;
+  [[nodiscard]] std::string reason_to_end(const Run& run) const;
+  [[nodiscard]] std::string waiting_obstacle(const Run& run) const;
   void finish();
-  /// Is the room for the waiting pod still this one's to make?
-  [[nodiscard]] bool waits_as_planned(const Run& run) const;
-  void put_off(const kube::Pod& waiting, std::chrono::seconds at_least);
   [[nodiscard]] bool holds(const Run& run) const;
   void watch(Run& run);
   void begin_next(Run& run);
@@ -231,23 +190,25 @@ class Defragmenter final : public prometheus::Collectable {
   }
   void clear_nominations();
   void moved(Run& run);
+  void count_evicted(Run& run);
+  /// Ends the run, and the request that it is of.
   void stop(const std::string& why, std::chrono::seconds pause);
-  void spare(const cluster::Move& move, bool node);
+  /// Ends the run alone.
+  void drop(const std::string& why, std::chrono::seconds pause);
   void count(MoveOutcome outcome) { ++moves_.at(static_cast<std::size_t>(outcome)); }
   void count(PlanOutcome outcome) { ++plans_.at(static_cast<std::size_t>(outcome)); }
 
   const DefragmenterSettings settings_;
   const Parts parts_;
-  MovablePods movable_;
+  MoveChooser chooser_;
   RequestedMoves requests_;
-  std::map<std::string, Waiting, std::less<>> waiting_;   ///< by pod UID
-  std::map<std::string, TimePoint, std::less<>> spared_;  ///< pods by UID, until when
-  std::map<std::string, TimePoint, std::less<>> closed_;  ///< nodes, until when
-  std::deque<TimePoint> evictions_;                       ///< of the last hour
+  std::deque<TimePoint> evictions_;  ///< of the last hour
   std::optional<Run> run_;
   std::map<std::string, std::string, std::less<>> in_vain_;  ///< nominations to clear: node by UID
   TimePoint next_plan_{};
   TimePoint next_request_plan_{};
+  std::uint64_t planned_request_ = 0;          ///< RequestedMoves::serial()
+  std::optional<TimePoint> helpless_since_{};  ///< of that request
   std::array<std::atomic<std::uint64_t>, kMoveOutcomes> moves_{};
   std::array<std::atomic<std::uint64_t>, kPlanOutcomes> plans_{};
 };

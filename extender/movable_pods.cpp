@@ -126,7 +126,7 @@ Result<MovablePods::Known> MovablePods::read(const cluster::PodName& pod) const 
   if (!decoded) return decoded.error();
   if (decoded->uid != pod.uid) return fail(Errc::kNotFound, "it was deleted and made anew");
   const bool movable = cluster::may_move(*decoded) && rules->open_rule.empty() &&
-                       rules->grace_s <= kMostGrace.count() && !decoded->deleting &&
+                       rules->grace_s <= cluster::kMostGrace.count() && !decoded->deleting &&
                        !decoded->node.empty();
   return Known{.at = parts_.clock.now(),
                .movable = movable,

@@ -40,8 +40,6 @@ class MovablePods {
   static constexpr std::size_t kMostReads = 200;
   /// Pods remembered; those of former plans that are gone or old are forgotten first.
   static constexpr std::size_t kMostKnown = 4'096;
-  /// MovePlaces keeps the place of an evicted pod for so long and a minute.
-  static constexpr std::chrono::seconds kMostGrace{240};
   /// A controller's template does not change the pods that it has made, but their labels may.
   static constexpr std::chrono::seconds kRemembered{1'800};
 

@@ -5,67 +5,77 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace tangram::extender {
 
+namespace {
+
+using cluster::MoveProgress;
 using cluster::MoveRequest;
 using cluster::MoveState;
 
+constexpr int kOk = 200;
+constexpr int kNotFound = 404;
+
+}  // namespace
+
 RequestedMoves::RequestedMoves(RequestedMovesSettings settings, Parts parts)
     : settings_(std::move(settings)), parts_(std::move(parts)) {}
-
-bool RequestedMoves::may_move(std::string_view uid) const {
-  return current_ && std::ranges::find(current_->movers, uid) != current_->movers.end();
-}
 
 void RequestedMoves::look() {
   if (settings_.ns.empty() || parts_.clock.now() < next_look_) return;
   next_look_ = parts_.clock.now() + kInterval;
   if (const auto found = read()) take(*found);
-  if (current_ && parts_.clock.wall() >= current_->until) {
-    end(MoveState::kStopped, "its time is over");
-  }
-  if (to_write_) write();
+  end_in_time();
+  if (to_report_) report();
+}
+
+bool RequestedMoves::confirm() {
+  const std::uint64_t before = serial_;
+  const auto found = read();
+  if (!found) return false;
+  take(*found);
+  end_in_time();
+  return is_current(before);
 }
 
 void RequestedMoves::forget() {
   seen_.clear();
   current_.reset();
-  to_write_ = false;
+  to_report_ = false;
 }
 
-/// @returns nothing if it is not known: what was begun goes on
+void RequestedMoves::end_in_time() {
+  if (current_ && parts_.clock.wall() >= current_->until) {
+    end(MoveState::kStopped, "its time is over");
+  }
+}
+
+/// @returns nothing if it is not known
 std::optional<cluster::MoveRequests> RequestedMoves::read() {
-  const auto response = parts_.api.call(
+  auto response = parts_.api.call(
       {.path = cluster::move_requests_path(settings_.ns), .timeout = settings_.api_timeout});
-  std::string problem;
   if (!response) {
-    problem = response.error().message;
-  } else if (response->status != 200) {
-    problem = kube::status_message(*response);
-  } else {
-    auto found = cluster::read_move_requests(response->body);
-    if (found) {
-      problem_.clear();
-      return *std::move(found);
-    }
-    problem = found.error().message;
+    complain(read_problem_, response.error().message);
+    return std::nullopt;
   }
-  if (std::exchange(problem_, problem) != problem) {
-    spdlog::warn("ConfigMap {}/{}, for requests of moves: {}", settings_.ns, cluster::kMoveRequests,
-                 problem);
-  }
-  return std::nullopt;
+  if (response->status != kOk) complain(read_problem_, kube::status_message(*response));
+  if (response->status == kNotFound) return cluster::MoveRequests{};  // that withdraws it, too
+  if (response->status != kOk) return std::nullopt;
+  auto found = cluster::read_move_requests(std::move(response->body));
+  complain(read_problem_, found ? "" : found.error().message);
+  return found ? std::optional(*std::move(found)) : std::nullopt;
 }
 
 void RequestedMoves::take(const cluster::MoveRequests& read) {
   if (read.request == seen_) return;
-  if (current_) spdlog::info("the request {} of moves was withdrawn", current_->id);
+  if (current_) {
+    end(MoveState::kStopped, "it was withdrawn");
+    report();
+  }
   seen_ = read.request;
-  current_.reset();
-  to_write_ = false;
+  to_report_ = false;
   if (seen_.empty()) return;
   auto request = cluster::read_move_request(read.request);
   if (!request) {
@@ -74,26 +84,37 @@ void RequestedMoves::take(const cluster::MoveRequests& read) {
   }
   const auto before = cluster::read_move_progress(read.progress);
   const bool is_known = before && before->id == request->id;
-  if (!is_open(*request, before ? std::optional(*before) : std::nullopt, parts_.clock.wall()))
-    return;
-  progress_ = is_known ? *before : cluster::MoveProgress{.id = request->id};
-  to_write_ = true;
-  current_ = *std::move(request);
-  spdlog::info("request {}: {} pods may move, so that {} get room", current_->id,
-               current_->movers.size(), current_->waiting.size());
-  if (current_->until > parts_.clock.wall() + MoveRequest::kLongest) {
+  take(*std::move(request), is_known ? std::optional(*before) : std::nullopt);
+}
+
+void RequestedMoves::take(MoveRequest request, const std::optional<MoveProgress>& before) {
+  if (before && before->state != MoveState::kRunning) return;
+  ++serial_;
+  progress_ = before ? *before : MoveProgress{.id = request.id};
+  is_reported_ = false;
+  to_report_ = true;
+  const WallTime now = parts_.clock.wall();
+  const bool is_long = request.until > now + MoveRequest::kLongest + kSlack;
+  report_until_ = (is_long ? now : std::max(request.until, now)) + kReportFor;
+  spdlog::info("request {}: {} pods may move for {} that wait", request.id, request.movers.size(),
+               request.waiting.size());
+  current_ = std::move(request);
+  if (is_long) {
     end(MoveState::kStopped, "it is to go on for more than an hour");
+  } else if (now >= current_->until) {
+    end(MoveState::kStopped, "its time, until " + rfc3339(current_->until) +
+                                 ", was over when it was read, at " + rfc3339(now));
   }
 }
 
-void RequestedMoves::moved(std::string_view id) {
-  if (id.empty() || id != progress_.id) return;
-  ++progress_.moved;
-  to_write_ = true;
+void RequestedMoves::evicted(std::uint64_t serial) {
+  if (serial == 0 || serial != serial_) return;
+  ++progress_.evicted;
+  to_report_ = true;
 }
 
 void RequestedMoves::placed(std::size_t count) {
-  to_write_ = to_write_ || progress_.placed != count;
+  to_report_ = to_report_ || progress_.placed != count;
   progress_.placed = count;
 }
 
@@ -102,12 +123,12 @@ void RequestedMoves::end(MoveState state, const std::string& message) {
   spdlog::info("request {}: {}{}{}", current_->id, to_string(state), message.empty() ? "" : ": ",
                message);
   progress_.state = state;
-  progress_.message = utf8_prefix(message, cluster::MoveProgress::kLongestMessage);
+  progress_.message = utf8_prefix(message, MoveProgress::kLongestMessage);
   current_.reset();
-  to_write_ = true;
+  to_report_ = true;
 }
 
-void RequestedMoves::write() {
+void RequestedMoves::report() {
   if (!parts_.may_write(settings_.api_timeout)) return;
   const auto response = parts_.api.call(
       {.method = kube::Method::kPatch,
@@ -115,11 +136,22 @@ void RequestedMoves::write() {
        .body = cluster::move_request_patch(cluster::kProgressKey, cluster::to_json(progress_)),
        .content_type = "application/merge-patch+json",
        .timeout = settings_.api_timeout});
-  to_write_ = !response || response->status != 200;
-  if (to_write_) {
-    spdlog::warn("request {}: progress not written: {}", progress_.id,
-                 response ? kube::status_message(*response) : response.error().message);
+  const bool done = response && response->status == kOk;
+  if (done) {
+    is_reported_ = true;
+    report_problem_.clear();
+  } else {
+    complain(report_problem_,
+             response ? kube::status_message(*response) : response.error().message);
   }
+  to_report_ = !done && parts_.clock.wall() < report_until_;
+}
+
+/// @param last  that was logged: each is logged once
+void RequestedMoves::complain(std::string& last, const std::string& problem) const {
+  if (std::exchange(last, problem) == problem || problem.empty()) return;
+  spdlog::warn("ConfigMap {}/{}, for requests of moves: {}", settings_.ns, cluster::kMoveRequests,
+               problem);
 }
 
 }  // namespace tangram::extender

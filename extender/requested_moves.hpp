@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -26,6 +27,10 @@ class RequestedMoves {
  public:
   /// Between two reads of the ConfigMap: people wait for it.
   static constexpr std::chrono::milliseconds kInterval{2'000};
+  /// For clocks that differ: a request may end so much later than MoveRequest::kLongest.
+  static constexpr std::chrono::minutes kSlack{5};
+  /// After the end of a request's time, a report that cannot be written is given up.
+  static constexpr std::chrono::seconds kReportFor{60};
 
   struct Parts {
     kube::KubeApi& api;  ///< all outlive it
@@ -37,20 +42,24 @@ class RequestedMoves {
 
   /// Reads the ConfigMap and reports progress, if it is time. Only for the leader.
   void look();
+  /// Reads it at once. @returns true if the request stands as it did, and its time is not over
+  [[nodiscard]] bool confirm();
   /// This replica does not lead any more.
   void forget();
 
-  /// The request to carry out. @returns null if there is none; valid until look(), end(), forget()
+  /// The request to carry out, once it is reported that this leader has taken it.
+  /// @returns null if there is none; valid until look(), confirm(), end() and forget()
   [[nodiscard]] const cluster::MoveRequest* current() const {
-    return current_ ? &*current_ : nullptr;
+    return current_ && is_reported_ ? &*current_ : nullptr;
   }
-  [[nodiscard]] bool is_current(std::string_view id) const {
-    return current_ && current_->id == id;
+  /// Another one for each request that was taken, also for one with the id of the last; never 0.
+  [[nodiscard]] std::uint64_t serial() const { return serial_; }
+  [[nodiscard]] bool is_current(std::uint64_t serial) const {
+    return current() != nullptr && serial == serial_;
   }
-  [[nodiscard]] bool may_move(std::string_view uid) const;
 
-  /// A pod of the request with that id was evicted, and its next one has a node.
-  void moved(std::string_view id);
+  /// A pod was evicted for the request of that serial number.
+  void evicted(std::uint64_t serial);
   /// So many waiting pods have room.
   void placed(std::size_t count);
   /// No more moves of the request begin.
@@ -59,16 +68,23 @@ class RequestedMoves {
  private:
   [[nodiscard]] std::optional<cluster::MoveRequests> read();
   void take(const cluster::MoveRequests& read);
-  void write();
+  void take(cluster::MoveRequest request, const std::optional<cluster::MoveProgress>& before);
+  void end_in_time();
+  void report();
+  void complain(std::string& last, const std::string& problem) const;
 
   const RequestedMovesSettings settings_;
   const Parts parts_;
   TimePoint next_look_{};
   std::string seen_;  ///< the request as written, for which `current_` was set
   std::optional<cluster::MoveRequest> current_;
-  cluster::MoveProgress progress_;
-  bool to_write_ = false;  ///< `progress_`
-  std::string problem_;    ///< that was logged
+  std::uint64_t serial_ = 0;
+  cluster::MoveProgress progress_;  ///< of the last request
+  bool to_report_ = false;          ///< `progress_`
+  bool is_reported_ = false;        ///< that the request was taken
+  WallTime report_until_{};
+  std::string read_problem_;    ///< that was logged
+  std::string report_problem_;  ///< the same
 };
 
 }  // namespace tangram::extender

@@ -5,7 +5,9 @@
 #include "tests/extender/scheduling/verbs_fixture.hpp"
 #include "tests/testing/exposition.hpp"
 
+#include <functional>
 #include <optional>
+#include <utility>
 
 namespace tangram::extender {
 
@@ -45,7 +47,11 @@ class DefragmenterTest : public VerbsTest {
             .denials = rig_.denials,
             .places = rig_.move_places,
             .relocation = *relocation_,
-            .budgets = [this] { return budgets_known_ ? budgets_.all() : nullptr; },
+            .budgets =
+                [this] {
+                  std::exchange(while_planning_, [] {})();
+                  return budgets_known_ ? budgets_.all() : nullptr;
+                },
             .following = [this] { return following_; },
             .may_write = [this](auto) { return leads_; },
             .report =
@@ -114,6 +120,7 @@ class DefragmenterTest : public VerbsTest {
 
   bool leads_ = true;
   bool budgets_known_ = true;
+  std::function<void()> while_planning_ = [] {};  ///< happens once
   Lines reports_;
   std::optional<Evicting> relocation_;
   std::optional<Defragmenter> defragmenter_;

@@ -59,14 +59,14 @@ TEST_F(DefragmenterRequestTest, MovesThePodsThatAreNamedAtOnce) {
   look_for(500ms);
   EXPECT_EQ(leaving(), Lines{"on-b"}) << "whatever the hours, the gain and the time waited";
   look_for(2s);
-  EXPECT_EQ(progress(), (MoveProgress{.id = "r"}));
+  EXPECT_EQ(progress(), (MoveProgress{.id = "r", .evicted = 1}));
   replace("on-b");
   arrive("on-b-next");
   EXPECT_EQ(nodes_for("whole"), R"(["b"])");
   bind_next("whole", "b");
   look_for(5s);
   EXPECT_EQ(progress(),
-            (MoveProgress{.id = "r", .state = MoveState::kDone, .moved = 1, .placed = 1}));
+            (MoveProgress{.id = "r", .state = MoveState::kDone, .evicted = 1, .placed = 1}));
   look_for(600s);
   EXPECT_EQ(rig_.api.calls(kEvictions).size(), 2U) << "the dry run, and the eviction";
 }
@@ -74,7 +74,9 @@ TEST_F(DefragmenterRequestTest, MovesThePodsThatAreNamedAtOnce) {
 TEST_F(DefragmenterRequestTest, MovesNoOtherPods) {
   bound("more-b", "b", "ReplicaSet", "0.1");
   request("r", {"on-b"});
-  look_for(10s);
+  look_for(Defragmenter::kHelpless - 2s);
+  EXPECT_EQ(progress(), (MoveProgress{.id = "r"})) << "others may leave, or be asked about";
+  look_for(6s);
   EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U) << "more-b stays, so whole does not fit on b";
   EXPECT_EQ(progress().state, MoveState::kStopped);
   EXPECT_THAT(progress().message, HasSubstr("the cluster has changed"));
@@ -105,7 +107,7 @@ TEST_F(DefragmenterRequestTest, GoesOnWithTheNextWaitingPod) {
   }
   look_for(5s);
   EXPECT_EQ(progress(),
-            (MoveProgress{.id = "r", .state = MoveState::kDone, .moved = 2, .placed = 2}));
+            (MoveProgress{.id = "r", .state = MoveState::kDone, .evicted = 2, .placed = 2}));
 }
 
 TEST_F(DefragmenterRequestTest, EndsAtTheFirstDifference) {
@@ -152,8 +154,8 @@ TEST_F(DefragmenterRequestTest, EndsWhereItIsWithdrawn) {
 TEST_F(DefragmenterRequestTest, EndsWhenItsTimeIsOver) {
   rig_.end_pod("whole");
   wants_a_card("lower", -5);
-  request("r", {"on-b"}, {"lower"}, 30s);
-  look_for(10s);
+  request("r", {"on-b"}, {"lower"});
+  look_for(Defragmenter::kHelpless + 4s);
   EXPECT_EQ(progress().state, MoveState::kStopped) << "on-b has a higher priority";
   rig_.denials.forget(uid("lower"));
   request("again", {"on-b"}, {"lower"}, 30s);
@@ -164,13 +166,109 @@ TEST_F(DefragmenterRequestTest, EndsWhenItsTimeIsOver) {
   EXPECT_EQ(progress().message, "its time is over");
 }
 
+TEST_F(DefragmenterRequestTest, BeginsNoMoveIfItsTimeEndsWhileItIsPlanned) {
+  request("r", {"on-b"}, {"whole"}, 10s);
+  while_planning_ = [this] { rig_.clock.advance(10s); };
+  look_for(60s);
+  EXPECT_EQ(leaving(), Lines{});
+  EXPECT_EQ(progress().message, "its time is over");
+}
+
+TEST_F(DefragmenterRequestTest, BeginsNoMoveIfItIsWithdrawnWhileItIsPlanned) {
+  request("r", {"on-b"});
+  while_planning_ = [this] {
+    rig_.ask({.method = kube::Method::kDelete, .path = cluster::move_requests_path("system")});
+  };
+  look_for(60s);
+  EXPECT_EQ(leaving(), Lines{});
+  EXPECT_EQ(plans("stopped"), 1);
+  EXPECT_EQ(rig_.ledger.apply([](const auto& now) { return now.reserved_count(); }), 0U);
+}
+
+TEST_F(DefragmenterRequestTest, BeginsNoMoveWhereItCannotBeReadAnew) {
+  request("r", {"on-b"});
+  while_planning_ = [this] {
+    rig_.api.plan().add({.match = {.method = kube::Method::kGet, .path_ends = "/tangram-defrag"},
+                         .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 503},
+                         .times = 3});
+  };
+  look_for(500ms);
+  EXPECT_EQ(leaving(), Lines{});
+  look_for(5s);
+  EXPECT_EQ(leaving(), Lines{"on-b"});
+}
+
+TEST_F(DefragmenterRequestTest, EndsWhereAPodIsTakenOutOfIt) {
+  for (const char* node : {"a", "b", "c"}) {
+    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
+  }
+  request("r", {"on-b", "more-b"});
+  look_for(1s);
+  ASSERT_EQ(leaving().size(), 1U);
+  const std::string first = leaving().front();
+  rig_.end_pod(first);
+  pod("next", first == "on-b" ? "0.4" : "0.1", "ReplicaSet");
+  bind_next("next", nodes_for("next").substr(2, 1));
+  request("r", {first == "on-b" ? "on-a" : "more-a"});
+  look_for(600s);
+  EXPECT_EQ(leaving(), Lines{}) << "with the id of the last one";
+}
+
+TEST_F(DefragmenterRequestTest, MovesNothingBeforeItIsReported) {
+  request("r", {"on-b"});
+  rig_.api.plan().add(
+      {.match = kReports, .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 403}});
+  look_for(700s);
+  EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U);
+  EXPECT_LE(rig_.api.calls(kReports).size(), 331U) << "and no more after its time";
+}
+
+TEST_F(DefragmenterRequestTest, CountsPodsWithANodeAndNoOthers) {
+  request("r", {"on-b"}, {"whole"});
+  rig_.end_pod("whole");
+  look_for(5s);
+  EXPECT_EQ(progress().state, MoveState::kStopped);
+  EXPECT_EQ(progress().placed, 0U);
+  EXPECT_EQ(progress().message, "1 pod of those that waited no longer exist");
+}
+
+TEST_F(DefragmenterRequestTest, GoesOnForOthersIfOnePodGetsRoomOtherwise) {
+  wants_a_card("other");
+  request("r", {"on-b"}, {"whole", "other"});
+  look_for(1s);
+  ASSERT_EQ(leaving(), Lines{"on-b"});
+  const bool is_whole = json_at(rig_.read("whole"), "status.nominatedNodeName") == "b";
+  rig_.end_pod(is_whole ? "whole" : "other");
+  look_for(5s);
+  EXPECT_EQ(progress().state, MoveState::kRunning);
+}
+
+TEST_F(DefragmenterRequestTest, LetsOthersMoveWhileItWaits) {
+  make({.enabled = true, .requests_ns = "system"});
+  wants_a_card("other");
+  rig_.denials.forget(uid("other"));
+  request("r", {"on-b"}, {"other"}, 3'600s);
+  look_for(62s);
+  EXPECT_EQ(leaving().size(), 1U) << "for the pod whole";
+  EXPECT_EQ(progress(), (MoveProgress{.id = "r"}));
+}
+
 TEST_F(DefragmenterRequestTest, TakesNoneThatIsOverOrTooLongOrNotOne) {
   request("over", {"on-b"}, {"whole"}, -1s);
   look_for(5s);
+  EXPECT_EQ(progress().state, MoveState::kStopped);
+  EXPECT_THAT(progress().message, HasSubstr("was over when it was read"));
   write("{");
   look_for(5s);
-  EXPECT_EQ(rig_.api.calls(kReports).size(), 0U);
-  request("long", {"on-b"}, {"whole"}, 3'700s);
+  EXPECT_EQ(progress().id, "over");
+  request("hour", {"on-b"}, {"whole"}, 3'602s);
+  look_for(500ms);
+  EXPECT_EQ(progress().state, MoveState::kRunning) << "clocks differ";
+  rig_.api.plan().set({});
+}
+
+TEST_F(DefragmenterRequestTest, TakesNoneForHours) {
+  request("long", {"on-b"}, {"whole"}, 4'000s);
   look_for(5s);
   EXPECT_EQ(progress().state, MoveState::kStopped);
   EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U);
@@ -181,21 +279,26 @@ TEST_F(DefragmenterRequestTest, TheNextLeaderGoesOn) {
     bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
   }
   request("r", {"on-b", "more-b"});
-  look_for(1s);
+  look_for(3s);  // so that it is reported
   ASSERT_EQ(leaving().size(), 1U);
   const std::string first = leaving().front();
+  make(on_request());  // another process, which knows nothing of this one's
+  rig_.promises.withdraw(uid("whole"), RoomMaker::kDefragmenter);
+  rig_.move_places.end(uid(first));
+  rig_.move_places.end_unused();
+  rig_.ask(testing::write_request(kube::Method::kPatch, "/api/v1/namespaces/ml/pods/whole/status",
+                                  R"({"status":{"nominatedNodeName":null}})"));
+  rig_.show("whole");
+  rig_.show(first);
+  look_for(Defragmenter::kHelpless + 10s);
+  EXPECT_EQ(progress(), (MoveProgress{.id = "r", .evicted = 1})) << "the first is still leaving";
   rig_.end_pod(first);
   pod("next", first == "on-b" ? "0.4" : "0.1", "ReplicaSet");
-  arrive("next");
-  look_for(2s);
-  EXPECT_EQ(progress().moved, 1U);
-  make(on_request());  // as in another process
+  bind_next("next", "a");
   ask_again("whole");
-  rig_.clock.advance(10s);
-  look_for(15s);
-  EXPECT_EQ(leaving().size(), 1U);
-  EXPECT_EQ(progress().moved, 1U);
-  EXPECT_EQ(progress().state, MoveState::kRunning);
+  look_for(5s);
+  EXPECT_EQ(leaving().size(), 1U) << "the second";
+  EXPECT_EQ(progress(), (MoveProgress{.id = "r", .evicted = 2}));
 }
 
 TEST_F(DefragmenterRequestTest, ReportsAgainWhatWasNotWritten) {

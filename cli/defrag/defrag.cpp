@@ -6,6 +6,8 @@
 #include "cluster/movable.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -59,6 +61,9 @@ class Movers {
   explicit Movers(const DefragCluster& cluster)
       : cluster_(cluster), snapshot_(cluster.cluster->snapshot()) {
     for (const GpuPod& pod : cluster.cluster->pods()) {
+      if (pod.pod.node.empty()) waiting_.insert(controller_of(pod));
+    }
+    for (const GpuPod& pod : cluster.cluster->pods()) {
       if (can_move(pod)) by_uid_.emplace(pod.pod.uid, &pod);
     }
   }
@@ -71,10 +76,17 @@ class Movers {
   }
 
  private:
+  static std::tuple<std::string, std::string, std::string> controller_of(const GpuPod& pod) {
+    return {pod.pod.ns, pod.pod.controller.kind, pod.pod.controller.name};
+  }
   [[nodiscard]] bool can_move(const GpuPod& pod) const {
     const cluster::PodRules* rules = rules_of(cluster_, pod.pod.uid);
     const model::NodeState* node = snapshot_->find(pod.pod.node);
     if (!pod.plan || rules == nullptr || !rules->open_rule.empty() || node == nullptr) return false;
+    // A pod that waits would take the place of the next one.
+    if (rules->grace_s > cluster::kMostGrace.count() || waiting_.contains(controller_of(pod))) {
+      return false;
+    }
     const model::Allocation& has = pod.recorded.allocation;
     return cluster::may_move(pod.pod) &&
            cluster::is_as_its_template(has, pod.plan->demand.gpu, *node) &&
@@ -84,6 +96,7 @@ class Movers {
   const DefragCluster& cluster_;
   cluster::ClusterPtr snapshot_;
   std::map<std::string, const GpuPod*, std::less<>> by_uid_;
+  std::set<std::tuple<std::string, std::string, std::string>> waiting_;  ///< controllers
 };
 
 /// May new pods come there, whatever they are? kube-scheduler refuses a node without slots, and a
@@ -96,6 +109,44 @@ bool is_open(const DefragCluster& cluster, const model::NodeState& node) {
 
 Seat seat_of(const model::Allocation& allocation) {
   return {.node = allocation.node, .containers = allocation.containers};
+}
+
+/// For waiting pods of one priority, no pods of a higher one move, as the extender has it. So these
+/// are planned for on their own: the highest ones that moves help.
+/// @param wanted  by priority, the highest first; keeps those that were planned for
+cluster::MovePlan plan_by_priority(const DefragCluster& cluster,
+                                   std::vector<cluster::WantedPod>& wanted,
+                                   std::size_t most_moves) {
+  const Movers movers(cluster);
+  const auto snapshot = cluster.cluster->snapshot();
+  const auto takes = [&](const kube::Pod& pod, const model::NodeState& node) {
+    const auto rules = cluster.nodes.find(node.name);
+    const cluster::PodRules* of_pod = rules_of(cluster, pod.uid);
+    return rules != cluster.nodes.end() && of_pod != nullptr &&
+           cluster::takes(rules->second, *of_pod) && is_open(cluster, node);
+  };
+  std::set<int, std::greater<>> priorities;
+  for (const cluster::WantedPod& pod : wanted) priorities.insert(pod.next.pod->priority);
+  const std::vector<cluster::WantedPod> all = wanted;
+  cluster::MovePlan plan;
+  for (const int priority : priorities) {
+    wanted.clear();
+    std::ranges::copy_if(all, std::back_inserter(wanted),
+                         [&](const auto& pod) { return pod.next.pod->priority >= priority; });
+    plan = cluster::plan_moves(
+        {.cluster = *snapshot,
+         .wanted = wanted,
+         .budgets = cluster.budgets,
+         .movable =
+             [&](const model::Allocation& pod) {
+               return pod.priority <= priority && movers.has(pod.pod_uid);
+             },
+         .next_pod = [&](const model::Allocation& pod) { return movers.next_of(pod.pod_uid); },
+         .takes = takes,
+         .limits = {.moves = most_moves}});
+    if (!plan.moves.empty()) break;
+  }
+  return plan;
 }
 
 }  // namespace
@@ -138,22 +189,7 @@ Defrag plan_defrag(const DefragCluster& cluster, std::size_t most_moves) {
       wanted.push_back({{std::make_shared<const kube::Pod>(pod->pod), *pod->plan}});
     }
   }
-  const Movers movers(cluster);
-  const auto snapshot = cluster.cluster->snapshot();
-  const auto plan = cluster::plan_moves(
-      {.cluster = *snapshot,
-       .wanted = wanted,
-       .budgets = cluster.budgets,
-       .movable = [&](const model::Allocation& pod) { return movers.has(pod.pod_uid); },
-       .next_pod = [&](const model::Allocation& pod) { return movers.next_of(pod.pod_uid); },
-       .takes =
-           [&](const kube::Pod& pod, const model::NodeState& node) {
-             const auto rules = cluster.nodes.find(node.name);
-             const cluster::PodRules* of_pod = rules_of(cluster, pod.uid);
-             return rules != cluster.nodes.end() && of_pod != nullptr &&
-                    cluster::takes(rules->second, *of_pod) && is_open(cluster, node);
-           },
-       .limits = {.moves = most_moves}});
+  const cluster::MovePlan plan = plan_by_priority(cluster, wanted, most_moves);
   for (const cluster::Move& move : plan.moves) {
     defrag.moves.push_back({.pod = {move.pod->pod_uid, move.pod->pod_namespace, move.pod->pod_name},
                             .from = seat_of(*move.pod),

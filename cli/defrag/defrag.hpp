@@ -82,7 +82,7 @@ struct Defrag {
 /// "cards": [{"uuid", "memMiB", "milli"}]}]}, "to"}], "runs": [{"namespace", "name", "uid",
 /// "request", "to", "afterMoves"}], "leftOut": [{"namespace", "name", "uid", "why"}], "waiting",
 /// "fitAlready", "gainedMilli", "movedMilli", "cutShort", "run": {"state": "done" | "stopped",
-/// "moved", "placed", "message"}}
+/// "evicted", "placed", "message"}}
 /// @param outcome  of --run; without it, the object has no "run"
 [[nodiscard]] std::string defrag_json(
     const Defrag& defrag, const std::optional<cluster::MoveProgress>& outcome = std::nullopt);

@@ -23,8 +23,8 @@ constexpr int kConflict = 409;
 constexpr milliseconds kInterval{1'000};
 /// Until a leader has taken a request: it looks every two seconds, and a takeover is faster.
 constexpr seconds kUntilTaken{30};
-/// The leader reports the end of the time itself.
-constexpr seconds kAfterEnd{15};
+/// The leader reports the end of the time itself. Clocks differ.
+constexpr seconds kAfterEnd{60};
 
 std::string name_of(const MovesPlace& place) {
   return "ConfigMap " + place.ns + "/" + cluster::kMoveRequests;
@@ -67,34 +67,62 @@ std::optional<MoveProgress> progress_in(const MoveRequests& found) {
   return progress ? std::optional(*std::move(progress)) : std::nullopt;
 }
 
-/// @returns nothing if no extender has taken it yet; kConflict: it does not stand there any more
-Result<std::optional<MoveProgress>> progress_of(const MovesPlace& place,
-                                                const MoveRequest& request) {
-  const auto found = read(place);
-  if (!found) return found.error();
-  if (found->request != cluster::to_json(request)) {
-    return fail(Errc::kConflict, "the request was withdrawn, or replaced by another one");
-  }
-  auto progress = progress_in(*found);
-  return progress && progress->id == request.id ? progress : std::nullopt;
+std::string how_to_withdraw(const MovesPlace& place) {
+  return "to withdraw it: kubectl patch configmap --namespace " + place.ns + " " +
+         cluster::kMoveRequests + R"( --type merge -p '{"data":{"request":""}}')";
 }
 
-/// The error of a request that no extender takes.
-Error withdraw(const MovesPlace& place, const MoveRequest& request) {
+struct Seen {
+  std::string version;
+  std::optional<MoveProgress> progress;  ///< nothing = no extender has taken the request yet
+};
+/// @returns kConflict: the request does not stand there any more, and is not reported to be over
+Result<Seen> look_at(const MovesPlace& place, const MoveRequest& request) {
+  auto found = read(place);
+  if (!found) return found.error();
+  auto progress = progress_in(*found);
+  if (progress && progress->id != request.id) progress.reset();
+  const bool is_over = progress && progress->state != MoveState::kRunning;
+  if (!is_over && found->request != cluster::to_json(request)) {
+    return fail(Errc::kConflict, "the request was withdrawn, or replaced by another one");
+  }
+  return Seen{.version = std::move(found->version), .progress = std::move(progress)};
+}
+
+/// Takes back a request that no extender has taken, as of that version.
+/// @returns nothing if the object was written meanwhile
+std::optional<Error> withdraw(const MovesPlace& place, const std::string& version) {
   const std::string none =
       "no extender has taken the request in " + std::to_string(kUntilTaken.count()) + " s";
-  const auto found = read(place);
-  const bool is_own = found && found->request == cluster::to_json(request);
-  const auto written = is_own ? write(place, "", found->version) : Result<bool>(false);
-  if (!written || !*written) {
-    return fail(Errc::kUnavailable,
-                none + ", and it could not be withdrawn; see `kubectl get configmap --namespace " +
-                    place.ns + " " + cluster::kMoveRequests + " -o yaml`");
-  }
+  const auto written = write(place, "", version);
+  if (!written) return fail(Errc::kUnavailable, none + "; " + how_to_withdraw(place));
+  if (!*written) return std::nullopt;
   return fail(Errc::kUnavailable, none +
-                                      ", so it was withdrawn; `kubectl tangram doctor` says "
-                                      "whether an extender leads, and its setting "
-                                      "defrag.on_request must be true");
+                                      ", so it was withdrawn, and nothing was changed; `kubectl "
+                                      "tangram doctor` says whether an extender leads; its "
+                                      "setting defrag.on_request must be true, and its log says "
+                                      "which right it lacks");
+}
+
+std::optional<MoveProgress> told_of(const std::optional<MoveProgress>& progress,
+                                    const MovesWait& wait) {
+  if (progress && progress->state == MoveState::kRunning) wait.report(*progress);
+  return progress;
+}
+
+/// @returns nothing if the request may still be carried out
+std::optional<Error> reason_to_give_up(const MovesPlace& place, const MoveRequest& request,
+                                       const Result<Seen>& seen, TimePoint begin,
+                                       const MovesWait& wait) {
+  if (!seen && seen.error().code == Errc::kConflict) return seen.error();
+  if (wait.clock.wall() >= request.until + kAfterEnd) {
+    return fail(Errc::kUnavailable,
+                "the time is over, and no extender has reported the end; no more moves begin" +
+                    (seen ? "" : ": " + seen.error().message));
+  }
+  const bool is_taken = !seen || seen->progress;  // as far as is known
+  if (is_taken || wait.clock.now() - begin < kUntilTaken) return std::nullopt;
+  return withdraw(place, seen->version);
 }
 
 /// "1 of 2 pods"
@@ -120,14 +148,17 @@ Result<void> request_moves(const MovesPlace& place, const MoveRequest& request, 
   const auto found = read(place);
   if (!found) return found.error();
   const auto other = cluster::read_move_request(found->request);
-  if (other && is_open(*other, progress_in(*found), now)) {
+  if (other && is_open(*other, progress_in(*found), now - kAfterEnd)) {
     return fail(Errc::kConflict, "another request is under way, until " + rfc3339(other->until) +
-                                     " at the latest; wait for its end, or withdraw it: kubectl "
-                                     "patch configmap --namespace " +
-                                     place.ns + " " + cluster::kMoveRequests +
-                                     R"( --type merge -p '{"data":{"request":""}}')");
+                                     " at the latest; wait for its end, or, " +
+                                     how_to_withdraw(place));
   }
-  const auto written = write(place, cluster::to_json(request), found->version);
+  const std::string text = cluster::to_json(request);
+  auto written = write(place, text, found->version);
+  if (!written && written.error().code == Errc::kUnavailable) {
+    const auto after = read(place);  // it may have been written all the same
+    if (after && after->request == text) return {};
+  }
   if (!written) return written.error();
   if (*written) return {};
   return fail(Errc::kConflict, "someone else has written " + name_of(place) +
@@ -139,21 +170,16 @@ Result<MoveProgress> await_moves(const MovesPlace& place, const MoveRequest& req
   const TimePoint begin = wait.clock.now();
   std::optional<MoveProgress> known;
   for (;;) {
-    auto found = progress_of(place, request);
-    if (!found && found.error().code != Errc::kUnavailable) return found.error();
-    if (found && *found && *found != known) wait.report(*(known = *std::move(found)));
+    const auto seen = look_at(place, request);
+    if (seen && seen->progress != known) known = told_of(seen->progress, wait);
     if (known && known->state != MoveState::kRunning) return *known;
-    if (!known && wait.clock.now() - begin >= kUntilTaken) return withdraw(place, request);
-    if (wait.clock.wall() >= request.until + kAfterEnd) {
-      return fail(Errc::kUnavailable,
-                  "the time is over, and no extender has reported the end; no more moves begin");
-    }
+    if (auto error = reason_to_give_up(place, request, seen, begin, wait)) return *std::move(error);
     wait.sleep(kInterval, {});
   }
 }
 
 std::string progress_text(const MoveRequest& request, const MoveProgress& progress) {
-  return count_of(progress.moved, request.movers.size(), "pod") + " moved; room for " +
+  return count_of(progress.evicted, request.movers.size(), "pod") + " evicted; room for " +
          count_of(progress.placed, request.waiting.size(), "waiting pod");
 }
 

@@ -26,17 +26,17 @@ struct MovesPlace {
 };
 
 /// Writes the request.
-/// @returns kInvalidArgument  it has too many pods
-///          kConflict         another request is under way, or was written at this moment;
-///          forbidden kNotFound         the extender takes no requests kUnavailable      the API
-///          server rejects it
+/// @returns kInvalidArgument: it has too many pods;
+///          kConflict: another request is under way, or was written at this moment; or forbidden;
+///          kNotFound: the extender takes no requests;
+///          kUnavailable: the API server rejects it, or does not answer
 Result<void> request_moves(const MovesPlace& place, const cluster::MoveRequest& request,
                            WallTime now);
 
 struct MovesWait {
   const Clock& clock;
   Sleeper sleep;
-  /// Told whenever there is progress.
+  /// Told whenever it is farther, until the end.
   std::function<void(const cluster::MoveProgress&)> report;
 };
 /// Waits until the request is over. One that no extender takes in time is withdrawn.
@@ -47,7 +47,7 @@ Result<cluster::MoveProgress> await_moves(const MovesPlace& place,
                                           const cluster::MoveRequest& request,
                                           const MovesWait& wait);
 
-/// "2 of 3 pods moved; room for 1 of 2 waiting pods"
+/// "2 of 3 pods evicted; room for 1 of 2 waiting pods"
 [[nodiscard]] std::string progress_text(const cluster::MoveRequest& request,
                                         const cluster::MoveProgress& progress);
 [[nodiscard]] std::string draw_outcome(const Screen& screen, const cluster::MoveRequest& request,

@@ -131,7 +131,7 @@ std::string defrag_json(const Defrag& defrag, const std::optional<cluster::MoveP
   out.member("cutShort", defrag.cut_short);
   if (outcome) {
     out.key("run").begin_object().member("state", to_string(outcome->state));
-    out.member("moved", static_cast<std::int64_t>(outcome->moved));
+    out.member("evicted", static_cast<std::int64_t>(outcome->evicted));
     out.member("placed", static_cast<std::int64_t>(outcome->placed));
     out.member("message", outcome->message).end_object();
   }

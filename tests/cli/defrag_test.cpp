@@ -216,6 +216,26 @@ TEST(DefragTest, MovesNoPodWhoseRequestIsNotWhatItHas) {
   EXPECT_EQ(rig.movers(), Names{});
 }
 
+TEST(DefragTest, MovesNoPodThatTheExtenderWouldNotMove) {
+  HalfFull rig;
+  PodText one = rig.owned("one");
+  one.priority = 5;
+  rig.run_on("a", one);
+  PodText two = rig.owned("two", "StatefulSet");
+  two.more_spec = {{"terminationGracePeriodSeconds", "300"}};
+  rig.run_on("b", two);
+  rig.add_pod("whole", {{"gpu-count", "1"}});
+  EXPECT_EQ(rig.movers(), Names{}) << "of a higher priority, and slow to end";
+  PodText urgent = rig.owned("urgent", "");
+  urgent.annotations = {{"tangram.dev/gpu-count", "1"}};
+  urgent.priority = 5;
+  rig.add_pod(urgent);
+  EXPECT_EQ(rig.movers(), Names{"one"});
+  EXPECT_EQ(rig.plan().runs.front().pod.name, "urgent");
+  rig.add_pod(rig.owned("next"));  // of the same ReplicaSet
+  EXPECT_EQ(rig.movers(), Names{});
+}
+
 TEST(DefragTest, MovesAtMostSoMany) {
   HalfFull rig;
   rig.run_on("a", rig.owned("one"));

@@ -15,7 +15,7 @@ TEST(MoveRequestTest, IsReadAsItWasWritten) {
   EXPECT_EQ(read_move_request(to_json(request())).value(), request());
   for (const MoveState state : {MoveState::kRunning, MoveState::kDone, MoveState::kStopped}) {
     const MoveProgress progress{
-        .id = "r-1", .state = state, .moved = 2, .placed = 1, .message = "a \"place\" was taken"};
+        .id = "r-1", .state = state, .evicted = 2, .placed = 1, .message = "a \"place\" was taken"};
     EXPECT_EQ(read_move_progress(to_json(progress)).value(), progress);
   }
 }
@@ -37,7 +37,7 @@ TEST(MoveRequestTest, RefusesWhatIsNone) {
   many.movers.assign(MoveRequest::kMostPods + 1, "uid");
   EXPECT_FALSE(read_move_request(to_json(many)));
   EXPECT_FALSE(read_move_progress(R"({"id":"r","state":"lost"})"));
-  EXPECT_FALSE(read_move_progress(R"({"id":"r","state":"done","moved":-1})"));
+  EXPECT_FALSE(read_move_progress(R"({"id":"r","state":"done","evicted":-1})"));
   EXPECT_FALSE(read_move_progress(R"({"state":"done"})"));
 }
 

@@ -37,6 +37,7 @@ constexpr std::size_t kSets = 8;
 /// What lets one wanted pod run.
 struct Option {
   std::size_t wanted = 0;
+  NodeIndex node = 0;  ///< where it runs, and where the pods leave
   Allocation place;
   std::vector<Move> moves;
   std::int64_t gain = 0;  ///< milli
@@ -79,20 +80,19 @@ class Planner {
   void make_moves();
   void seat_those_that_fit();
   void sort_into_kinds(const std::vector<std::size_t>& waiting);
-  /// @returns whether there was one
-  bool take_best_option();
+  [[nodiscard]] std::optional<Option> best_option();
   [[nodiscard]] bool has_hope(const Kind& kind) const;
   [[nodiscard]] std::optional<Option> option_of(const Kind& kind);
   void give_up_like_the_last(const Kind& kind);
   [[nodiscard]] bool is_better(const Option& a, const Option& b) const;
-  void seat_those_that_fit_now();
-  [[nodiscard]] std::optional<NodeIndex> emptied_node_for(const WantedPod& wanted,
-                                                          model::Placement& cards);
+  void seat_more_on(NodeIndex node);
+  [[nodiscard]] std::optional<policies::Choice> look_at(const PlacelessPod& pod,
+                                                        const NodeState& node);
+  void arrive(Option& option, const model::Placement& cards) const;
   [[nodiscard]] std::optional<Option> cheapest_option(std::size_t wanted);
   [[nodiscard]] std::optional<Option> option_on(std::size_t wanted, NodeIndex node);
   /// @returns the pod that finds no place; null = all do, and the option is complete
-  [[nodiscard]] const Allocation* settle(Option& option, NodeIndex node,
-                                         const std::vector<AllocationPtr>& leaving);
+  [[nodiscard]] const Allocation* settle(Option& option, const std::vector<AllocationPtr>& leaving);
   [[nodiscard]] bool is_movable(const Allocation& pod) const;
   [[nodiscard]] bool is_stuck(const Allocation& pod);
   /// Is it known that the pod has no place where none was found?
@@ -222,10 +222,16 @@ void Planner::make_moves() {
   if (kinds_.empty() || question_.limits.moves == 0) return;
   prospects_.emplace(question_.cluster, rankings_,
                      [this](const Allocation& pod) { return is_movable(pod); });
-  while (moves_left() > 0 && take_best_option()) seat_those_that_fit_now();
+  while (moves_left() > 0) {
+    auto option = best_option();
+    if (!option) return;
+    const NodeIndex node = option->node;
+    commit(*std::move(option));
+    seat_more_on(node);
+  }
 }
 
-bool Planner::take_best_option() {
+std::optional<Option> Planner::best_option() {
   std::optional<Option> best;
   std::size_t options = 0;
   for (const Kind& kind : kinds_) {
@@ -239,9 +245,7 @@ bool Planner::take_best_option() {
     ++options;
     if (!best || is_better(*option, *best)) best = std::move(option);
   }
-  if (!best) return false;
-  commit(*std::move(best));
-  return true;
+  return best;
 }
 
 bool Planner::has_hope(const Kind& kind) const {
@@ -296,38 +300,35 @@ void Planner::commit(Option option) {
   now_ = std::move(option.changed);
 }
 
-/// Room that the moves so far make beyond what they were made for.
-void Planner::seat_those_that_fit_now() {
-  for (Kind& kind : kinds_) {
-    while (!kind.waiting.empty()) {
-      const std::size_t index = kind.waiting.front();
-      const WantedPod& wanted = question_.wanted[index];
-      model::Placement cards;
-      const auto node = emptied_node_for(wanted, cards);
-      if (!node) break;
-      Option option{.wanted = index, .place = {}, .moves = {}, .changed = now_};
-      option.gain = gain_of(wanted, now_.after(*node), cards);
-      option.place =
-          place_of(wanted.next, now_.after(*node), cards, "wanted/" + std::to_string(index));
-      option.changed.come(*node, option.place);
+/// Room that the last moves make beyond what they were made for. Elsewhere there is none: it would
+/// have been taken before.
+void Planner::seat_more_on(NodeIndex node) {
+  for (const Kind& kind : kinds_) {
+    for (const std::size_t wanted : std::vector(kind.waiting)) {
+      const PlacelessPod& pod = question_.wanted[wanted].next;
+      if (!question_.takes(*pod.pod, now_.after(node))) continue;
+      const auto choice = look_at(pod, now_.after(node));
+      if (!choice) break;
+      Option option{.wanted = wanted, .node = node, .place = {}, .moves = {}, .changed = now_};
+      arrive(option, choice->placement);
       commit(std::move(option));
     }
   }
 }
 
-std::optional<NodeIndex> Planner::emptied_node_for(const WantedPod& wanted,
-                                                   model::Placement& cards) {
-  for (const auto& [index, node] : now_.changed()) {
-    if (!node.somebody_leaves()) continue;
-    steps_.spend(1);
-    if (!fits_in_tree(wanted.next.plan.demand, *node.after)) continue;
-    if (!question_.takes(*wanted.next.pod, *node.after)) continue;
-    auto choice = wanted.next.plan.policy->choose(wanted.next.plan.demand, *node.after, searches_);
-    if (!choice) continue;
-    cards = std::move(choice->placement);
-    return index;
-  }
-  return std::nullopt;
+std::optional<policies::Choice> Planner::look_at(const PlacelessPod& pod, const NodeState& node) {
+  steps_.spend(1);
+  if (!fits_in_tree(pod.plan.demand, node)) return std::nullopt;
+  return pod.plan.policy->choose(pod.plan.demand, node, searches_);
+}
+
+/// The wanted pod comes to the option's node once all have left it that leave.
+void Planner::arrive(Option& option, const model::Placement& cards) const {
+  const WantedPod& wanted = question_.wanted[option.wanted];
+  const NodeState& left = option.changed.after(option.node);
+  option.gain = gain_of(wanted, left, cards);
+  option.place = place_of(wanted.next, left, cards, "wanted/" + std::to_string(option.wanted));
+  option.changed.come(option.node, option.place);
 }
 
 std::optional<Option> Planner::cheapest_option(std::size_t wanted) {
@@ -389,26 +390,21 @@ std::optional<Option> Planner::option_on(std::size_t wanted, NodeIndex node) {
                               .order = VictimOrder::kEffort};
     const auto leaving = cheapest_victims(preemptor, state, gone_);
     if (!leaving || leaving->broken_budgets > 0 || leaving->pods.size() > moves_left()) break;
-    Option option{.wanted = wanted, .place = {}, .moves = {}, .changed = now_};
-    const Allocation* stuck = settle(option, node, leaving->pods);
+    Option option{.wanted = wanted, .node = node, .place = {}, .moves = {}, .changed = now_};
+    const Allocation* stuck = settle(option, leaving->pods);
     if (stuck == nullptr) return option;
     spared.insert(stuck->pod_uid);
   }
   return std::nullopt;
 }
 
-const Allocation* Planner::settle(Option& option, NodeIndex node,
-                                  const std::vector<AllocationPtr>& leaving) {
-  const WantedPod& wanted = question_.wanted[option.wanted];
-  option.changed.leave(node, VictimSet{.pods = leaving}.uids());
-  const NodeState& left = option.changed.after(node);
-  const auto choice = wanted.next.plan.policy->choose(wanted.next.plan.demand, left, searches_);
+const Allocation* Planner::settle(Option& option, const std::vector<AllocationPtr>& leaving) {
+  const PlacelessPod& wanted = question_.wanted[option.wanted].next;
+  option.changed.leave(option.node, VictimSet{.pods = leaving}.uids());
+  const auto choice = look_at(wanted, option.changed.after(option.node));
   if (!choice) return leaving.front().get();  // the search was skipped
-  option.gain = gain_of(wanted, left, choice->placement);
-  option.place =
-      place_of(wanted.next, left, choice->placement, "wanted/" + std::to_string(option.wanted));
-  option.changed.come(node, option.place);
-  const NodeState& standing = *question_.cluster.at(node);
+  arrive(option, choice->placement);
+  const NodeState& standing = *question_.cluster.at(option.node);
   std::vector<AllocationPtr> largest_first = leaving;
   std::ranges::stable_sort(largest_first, std::greater<>(),
                            [&](const AllocationPtr& pod) { return size_milli(*pod, standing); });

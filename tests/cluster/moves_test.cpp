@@ -313,6 +313,24 @@ TEST(MovesTest, TakePodsOfOneControllerForFewKindsInWhateverOrder) {
   EXPECT_FALSE(plan.cut_short);
 }
 
+// The rest of the room is not for the second pod. The third is its like, and takes it.
+TEST(MovesTest, LetOthersUseTheRestThoughTheirLikeMayNot) {
+  PlainCluster cluster{
+      .nodes = {{.cards = 2}, {.cards = 2}},
+      .pods = {{.request = {.cards = 2, .milli = 400, .memory = 400}, .node = 0, .cards = {0, 1}},
+               pod_on(1, 0, 500),
+               pod_on(1, 1, 500)},
+      .wanted = {}};
+  cluster.pods[1].movable = cluster.pods[2].movable = false;
+  cluster.wanted.assign(3, {.request = whole_cards(), .controller = "set"});
+  cluster.wanted[1].not_on = {0};
+  const auto plan = plan_for(cluster);
+  ASSERT_EQ(plan.arrivals.size(), 2U);
+  EXPECT_EQ(plan.arrivals[0].wanted, 0U);
+  EXPECT_EQ(plan.arrivals[1].wanted, 2U);
+  EXPECT_EQ(mistake_in(cluster, plan), "");
+}
+
 TEST(MovesTest, AreTheSameEachTime) {
   Random random(7);
   const PlainCluster cluster = random_cluster(random, 24);

@@ -1,6 +1,7 @@
 #include "cluster/moves.hpp"
 
 #include "cluster/allocations.hpp"
+#include "cluster/open_nodes.hpp"
 #include "cluster/prospects.hpp"
 #include "cluster/rankings.hpp"
 #include "cluster/victims.hpp"
@@ -108,6 +109,7 @@ class Planner {
   const MoveQuestion& question_;
   model::SearchBudget steps_;
   model::SearchBudget searches_;
+  OpenNodes open_;
   Rankings rankings_;
   ChangedCluster now_;
   std::optional<Prospects> prospects_;  ///< once a pod needs moves
@@ -127,7 +129,8 @@ Planner::Planner(const MoveQuestion& question)
     : question_(question),
       steps_(seating_steps(question.limits)),
       searches_(question.limits.searches),
-      rankings_(question.cluster, *question.takes, steps_, searches_),
+      open_(question.cluster, *question.takes, steps_),
+      rankings_(question.cluster, open_, steps_, searches_),
       now_(question.cluster) {
   for (const BudgetPtr& budget : question.budgets) {
     if (budget->allowed <= 0) spent_budgets_[budget->ns].push_back(budget.get());
@@ -220,8 +223,9 @@ void Planner::make_moves() {
   seat_those_that_fit();
   steps_.spend(seating_steps(question_.limits) - question_.limits.steps);  // the other half
   if (kinds_.empty() || question_.limits.moves == 0) return;
-  prospects_.emplace(question_.cluster, rankings_,
-                     [this](const Allocation& pod) { return is_movable(pod); });
+  prospects_.emplace(
+      question_.cluster, rankings_, [this](const Allocation& pod) { return is_movable(pod); },
+      steps_);
   while (moves_left() > 0) {
     auto option = best_option();
     if (!option) return;
@@ -268,8 +272,8 @@ std::optional<Option> Planner::option_of(const Kind& kind) {
 void Planner::give_up_like_the_last(const Kind& kind) {
   for (const std::size_t wanted : kind.waiting) {
     const kube::Pod& pod = *question_.wanted[wanted].next.pod;
-    const bool has_other_nodes = std::ranges::any_of(
-        refused_, [&](NodeIndex node) { return question_.takes(pod, now_.after(node)); });
+    const bool has_other_nodes =
+        std::ranges::any_of(refused_, [&](NodeIndex node) { return open_.take(pod, node); });
     if (!has_other_nodes) hopeless_.insert(wanted);
   }
 }
@@ -306,7 +310,7 @@ void Planner::seat_more_on(NodeIndex node) {
   for (const Kind& kind : kinds_) {
     for (const std::size_t wanted : std::vector(kind.waiting)) {
       const PlacelessPod& pod = question_.wanted[wanted].next;
-      if (!question_.takes(*pod.pod, now_.after(node))) continue;
+      if (!open_.take(*pod.pod, node)) continue;
       const auto choice = look_at(pod, now_.after(node));
       if (!choice) break;
       Option option{.wanted = wanted, .node = node, .place = {}, .moves = {}, .changed = now_};
@@ -344,7 +348,7 @@ std::optional<Option> Planner::cheapest_option(std::size_t wanted) {
       not_all_tried_ = true;
       break;
     }
-    if (!question_.takes(*pod.pod, now_.after(node))) {
+    if (!open_.take(*pod.pod, node)) {
       if (refused_.size() < kNodes) refused_.push_back(node);
       continue;
     }

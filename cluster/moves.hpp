@@ -26,8 +26,9 @@ struct WantedPod {
 /// equal plans.
 struct MoveLimits {
   std::size_t moves = 10;
-  /// A step is a look of a policy at one node, or at one of the sets of pods that could leave it.
-  /// Half of them at most find out which wanted pods fit already.
+  /// A step is a look at one node: at its pods, at what it takes to make room there, by a policy or
+  /// by MoveQuestion::takes; or at one of the sets of pods that could leave it. Half of the steps
+  /// at most find out which wanted pods fit already.
   std::int64_t steps = 500'000;
   /// For the searches of pods of several containers, as model::SearchBudget counts them.
   std::int64_t searches = 1'000'000;
@@ -46,7 +47,8 @@ struct MoveQuestion {
   /// The pod that its controller makes in the place of a movable one. Null = not known: it stays.
   Required<std::function<std::shared_ptr<const PlacelessPod>(const model::Allocation&)>> next_pod;
   /// Does the node take this pod, by all that the ledger does not know: cordons, taints, selectors,
-  /// affinity? Asked about wanted pods and about next pods of movable ones.
+  /// affinity? Asked about wanted pods and about next pods of movable ones, and about nodes as they
+  /// are in `cluster`.
   Required<std::function<bool(const kube::Pod&, const model::NodeState&)>> takes;
   MoveLimits limits = {};
 };
@@ -91,7 +93,7 @@ struct MovePlan {
 /// its moves are done, and fits nowhere before. A plan without moves says that none helps, or that
 /// none was found in time.
 ///
-/// Cost: one look at every allocation, and one at every node for each shape of pod. At 5,000 nodes
+/// Cost: one look at every allocation, and two at every node for each shape of pod. At 5,000 nodes
 /// with 100,000 pods a plan of ten moves takes less than a second.
 [[nodiscard]] MovePlan plan_moves(const MoveQuestion& question);
 

@@ -7,19 +7,21 @@
 namespace tangram::cluster {
 
 Prospects::Prospects(const model::ClusterSnapshot& cluster, const Rankings& rankings,
-                     Movable movable)
+                     Movable movable, model::SearchBudget& steps)
     : cluster_(cluster),
       rankings_(rankings),
       movable_(std::move(movable)),
+      steps_(steps),
       loads_(cluster.slots()) {
   cluster.for_each_present([&](const model::ClusterSnapshot::Found& found) {
+    steps_.spend(1);
     loads_[found.index] = load_of(*found.node, movable_);
   });
 }
 
 void Prospects::add(const model::PodDemand& demand, model::NodeIndex index,
-                    const model::NodeState& node, const NodeLoad& load,
-                    std::vector<Prospect>& to) const {
+                    const model::NodeState& node, const NodeLoad& load, std::vector<Prospect>& to) {
+  steps_.spend(1);
   const auto effort = least_effort(demand, node, load);
   if (effort) to.push_back({*effort, rankings_.order_of(index), index});
 }
@@ -31,6 +33,7 @@ const std::vector<Prospect>& Prospects::before(const model::PodDemand& demand) {
     cluster_.for_each_present([&](const model::ClusterSnapshot::Found& found) {
       add(demand, found.index, *found.node, loads_[found.index], nodes);
     });
+    std::sort(nodes.begin(), nodes.end());
   }
   return nodes;
 }
@@ -41,10 +44,12 @@ std::vector<Prospect> Prospects::of(const model::PodDemand& demand, const Change
   all.reserve(unchanged.size());
   std::ranges::copy_if(unchanged, std::back_inserter(all),
                        [&](const Prospect& one) { return !cluster.changed().contains(one.node); });
+  const auto first_changed = static_cast<std::ptrdiff_t>(all.size());
   for (const auto& [index, node] : cluster.changed()) {
     add(demand, index, *node.after, load_of(*node.after, movable_), all);
   }
-  std::sort(all.begin(), all.end());
+  std::sort(all.begin() + first_changed, all.end());
+  std::inplace_merge(all.begin(), all.begin() + first_changed, all.end());
   return all;
 }
 

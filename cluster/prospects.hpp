@@ -24,14 +24,17 @@ struct Prospect {
   }
 };
 
-/// The nodes of a changing cluster on which room could be made. Looks at each allocation once, at
-/// each node once for a shape of pod, and then only at nodes that change. Threads: one at a time.
+/// The nodes of a changing cluster on which room could be made. Looks at each node's allocations
+/// once, at each node once for a shape of pod, and then only at nodes that change. Threads: one at
+/// a time.
 class Prospects {
  public:
   using Movable = std::function<bool(const model::Allocation&)>;
 
+  /// @param steps  pays a step for each look at a node
   /// All but `movable` outlive it.
-  Prospects(const model::ClusterSnapshot& cluster, const Rankings& rankings, Movable movable);
+  Prospects(const model::ClusterSnapshot& cluster, const Rankings& rankings, Movable movable,
+            model::SearchBudget& steps);
 
   /// @param cluster  of the snapshot
   /// @returns the most promising first
@@ -40,12 +43,14 @@ class Prospects {
 
  private:
   void add(const model::PodDemand& demand, model::NodeIndex index, const model::NodeState& node,
-           const NodeLoad& load, std::vector<Prospect>& to) const;
+           const NodeLoad& load, std::vector<Prospect>& to);
+  /// Sorted.
   [[nodiscard]] const std::vector<Prospect>& before(const model::PodDemand& demand);
 
   const model::ClusterSnapshot& cluster_;
   const Rankings& rankings_;
   const Movable movable_;
+  model::SearchBudget& steps_;
   std::vector<NodeLoad> loads_;  ///< by NodeIndex
   std::unordered_map<model::PodDemand, std::vector<Prospect>, policies::ShapeHash> by_shape_;
 };

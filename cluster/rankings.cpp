@@ -14,10 +14,10 @@ using model::NodeState;
 
 }  // namespace
 
-Rankings::Rankings(const model::ClusterSnapshot& cluster, const Takes& takes,
+Rankings::Rankings(const model::ClusterSnapshot& cluster, OpenNodes& open,
                    model::SearchBudget& steps, model::SearchBudget& searches)
     : cluster_(cluster),
-      takes_(takes),
+      open_(open),
       steps_(steps),
       searches_(searches),
       order_(cluster.slots(), 0) {
@@ -53,10 +53,10 @@ Rankings::Ranking& Rankings::ranking_of(const PlacelessPod& pod) {
 
 std::optional<Rankings::Entry> Rankings::best_unchanged(const PlacelessPod& pod,
                                                         const Ranking& ranking,
-                                                        const ChangedCluster& cluster) const {
+                                                        const ChangedCluster& cluster) {
   for (const Entry& entry : ranking.nodes) {
     if (cluster.changed().contains(entry.node)) continue;
-    if (takes_(*pod.pod, *cluster_.at(entry.node))) return entry;
+    if (open_.take(*pod.pod, entry.node)) return entry;
   }
   return std::nullopt;
 }
@@ -71,7 +71,7 @@ std::optional<Rankings::Entry> Rankings::best_changed(const PlacelessPod& pod, R
     }
     if (!rescored.score) continue;
     const Entry entry{*rescored.score, order_[index], index};
-    if ((!best || entry < *best) && takes_(*pod.pod, *node.crowded)) best = entry;
+    if ((!best || entry < *best) && open_.take(*pod.pod, index)) best = entry;
   }
   return best;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cluster/changed_cluster.hpp"
+#include "cluster/open_nodes.hpp"
 #include "cluster/places.hpp"
 #include "model/placement.hpp"
 #include "policies/shape.hpp"
@@ -19,13 +20,11 @@ namespace tangram::cluster {
 /// only on nodes that change. Threads: one at a time.
 class Rankings {
  public:
-  using Takes = std::function<bool(const kube::Pod&, const model::NodeState&)>;
-
-  /// @param takes     as MoveQuestion::takes
+  /// @param open      asked about pods that find a place
   /// @param steps     pays a step for each node that is scored
   /// @param searches  pays for pods of several containers
   /// All outlive it.
-  Rankings(const model::ClusterSnapshot& cluster, const Takes& takes, model::SearchBudget& steps,
+  Rankings(const model::ClusterSnapshot& cluster, OpenNodes& open, model::SearchBudget& steps,
            model::SearchBudget& searches);
 
   struct Place {
@@ -71,12 +70,12 @@ class Rankings {
   [[nodiscard]] std::optional<std::int64_t> score(const PodPlan& plan,
                                                   const model::NodeState& node);
   [[nodiscard]] std::optional<Entry> best_unchanged(const PlacelessPod& pod, const Ranking& ranking,
-                                                    const ChangedCluster& cluster) const;
+                                                    const ChangedCluster& cluster);
   [[nodiscard]] std::optional<Entry> best_changed(const PlacelessPod& pod, Ranking& ranking,
                                                   const ChangedCluster& cluster);
 
   const model::ClusterSnapshot& cluster_;
-  const Takes& takes_;
+  OpenNodes& open_;
   model::SearchBudget& steps_;
   model::SearchBudget& searches_;
   std::vector<std::uint32_t> order_;  ///< by NodeIndex

@@ -1,18 +1,18 @@
 #include "cluster/moves.hpp"
 
 #include "cluster/allocations.hpp"
+#include "cluster/movers.hpp"
 #include "cluster/open_nodes.hpp"
 #include "cluster/prospects.hpp"
 #include "cluster/rankings.hpp"
 #include "cluster/victims.hpp"
+#include "cluster/wanted_kinds.hpp"
 #include "policies/demand_size.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -54,12 +54,6 @@ bool is_cheaper(const std::optional<Option>& a, const std::optional<Option>& b) 
   return a && (!b || a->effort() < b->effort());
 }
 
-/// Wanted pods of which one will do as well as another, but for the nodes that take them.
-struct Kind {
-  std::vector<std::size_t> waiting;  ///< in order
-};
-using KindKey = std::tuple<std::string, std::string, std::string, std::int64_t, std::size_t>;
-
 Allocation place_of(const PlacelessPod& pod, const NodeState& node,
                     const model::Placement& placement, std::string uid) {
   Allocation place = allocation_for(*pod.pod, node, pod.plan.demand, placement);
@@ -80,11 +74,10 @@ class Planner {
  private:
   void make_moves();
   void seat_those_that_fit();
-  void sort_into_kinds(const std::vector<std::size_t>& waiting);
   [[nodiscard]] std::optional<Option> best_option();
-  [[nodiscard]] bool has_hope(const Kind& kind) const;
-  [[nodiscard]] std::optional<Option> option_of(const Kind& kind);
-  void give_up_like_the_last(const Kind& kind);
+  [[nodiscard]] bool has_hope(const WantedKind& kind) const;
+  [[nodiscard]] std::optional<Option> option_of(const WantedKind& kind);
+  void give_up_like_the_last(const WantedKind& kind);
   [[nodiscard]] bool is_better(const Option& a, const Option& b) const;
   void seat_more_on(NodeIndex node);
   [[nodiscard]] std::optional<policies::Choice> look_at(const PlacelessPod& pod,
@@ -94,11 +87,9 @@ class Planner {
   [[nodiscard]] std::optional<Option> option_on(std::size_t wanted, NodeIndex node);
   /// @returns the pod that finds no place; null = all do, and the option is complete
   [[nodiscard]] const Allocation* settle(Option& option, const std::vector<AllocationPtr>& leaving);
-  [[nodiscard]] bool is_movable(const Allocation& pod) const;
   [[nodiscard]] bool is_stuck(const Allocation& pod);
   /// Is it known that the pod has no place where none was found?
   [[nodiscard]] bool was_looked_for(const PlacelessPod& pod) const;
-  [[nodiscard]] const PlacelessPod* next_of(const Allocation& pod);
   void commit(Option option);
   [[nodiscard]] std::int64_t gain_of(const WantedPod& wanted, const NodeState& node,
                                      const model::Placement& cards) const;
@@ -113,10 +104,8 @@ class Planner {
   Rankings rankings_;
   ChangedCluster now_;
   std::optional<Prospects> prospects_;  ///< once a pod needs moves
-  std::map<std::string_view, std::vector<const kube::DisruptionBudget*>> spent_budgets_;  ///< by ns
-  std::map<std::string_view, std::shared_ptr<const PlacelessPod>> next_pods_;  ///< by UID
-  std::set<std::string_view> stuck_;  ///< UIDs of pods whose next pods have no place in any case
-  std::vector<Kind> kinds_;
+  Movers movers_;
+  std::vector<WantedKind> kinds_;
   std::set<std::size_t> hopeless_;  ///< wanted pods without an option
   std::vector<AllocationPtr> gone_;
   // Of the last pod that room was looked for:
@@ -131,29 +120,8 @@ Planner::Planner(const MoveQuestion& question)
       searches_(question.limits.searches),
       open_(question.cluster, *question.takes, steps_),
       rankings_(question.cluster, open_, steps_, searches_),
-      now_(question.cluster) {
-  for (const BudgetPtr& budget : question.budgets) {
-    if (budget->allowed <= 0) spent_budgets_[budget->ns].push_back(budget.get());
-  }
-}
-
-bool Planner::is_movable(const Allocation& pod) const {
-  if (pod.tentative || pod.terminating || pod.containers.empty()) return false;
-  if (stuck_.contains(pod.pod_uid)) return false;
-  const auto spent = spent_budgets_.find(pod.pod_namespace);
-  if (spent != spent_budgets_.end()) {
-    for (const kube::DisruptionBudget* budget : spent->second) {
-      if (budget->covers(pod.pod_namespace, pod.pod_name, pod.labels)) return false;
-    }
-  }
-  return question_.movable(pod);
-}
-
-const PlacelessPod* Planner::next_of(const Allocation& pod) {
-  const auto [entry, is_new] = next_pods_.try_emplace(pod.pod_uid);
-  if (is_new) entry->second = question_.next_pod(pod);
-  return entry->second.get();
-}
+      now_(question.cluster),
+      movers_(question) {}
 
 std::int64_t Planner::gain_of(const WantedPod& wanted, const NodeState& node,
                               const model::Placement& cards) const {
@@ -188,29 +156,7 @@ void Planner::seat_those_that_fit() {
       plan_.cut_short = true;  // whether it fits is not known
     }
   }
-  sort_into_kinds(waiting);
-}
-
-/// Pods of one controller are alike; of others each is for itself.
-void Planner::sort_into_kinds(const std::vector<std::size_t>& waiting) {
-  std::map<KindKey, std::vector<std::size_t>> known;
-  for (const std::size_t i : waiting) {
-    const WantedPod& wanted = question_.wanted[i];
-    const kube::Pod& pod = *wanted.next.pod;
-    const bool alone = pod.controller.kind.empty();
-    std::vector<std::size_t>& similar = known[{pod.ns, pod.controller.kind, pod.controller.name,
-                                               wanted.weight, alone ? i : question_.wanted.size()}];
-    const auto alike = std::ranges::find_if(similar, [&](std::size_t kind) {
-      const WantedPod& first = question_.wanted[kinds_[kind].waiting.front()];
-      return first.next.plan.demand == wanted.next.plan.demand;
-    });
-    if (alike != similar.end()) {
-      kinds_[*alike].waiting.push_back(i);
-    } else {
-      similar.push_back(kinds_.size());
-      kinds_.push_back({.waiting = {i}});
-    }
-  }
+  kinds_ = kinds_of(question_.wanted, waiting);
 }
 
 MovePlan Planner::run() {
@@ -224,7 +170,7 @@ void Planner::make_moves() {
   steps_.spend(seating_steps(question_.limits) - question_.limits.steps);  // the other half
   if (kinds_.empty() || question_.limits.moves == 0) return;
   prospects_.emplace(
-      question_.cluster, rankings_, [this](const Allocation& pod) { return is_movable(pod); },
+      question_.cluster, rankings_, [this](const Allocation& pod) { return movers_.has(pod); },
       steps_);
   while (moves_left() > 0) {
     auto option = best_option();
@@ -238,7 +184,7 @@ void Planner::make_moves() {
 std::optional<Option> Planner::best_option() {
   std::optional<Option> best;
   std::size_t options = 0;
-  for (const Kind& kind : kinds_) {
+  for (const WantedKind& kind : kinds_) {
     if (!has_hope(kind)) continue;
     if (steps_.spent() || options == kOptions) {
       plan_.cut_short = true;
@@ -252,13 +198,13 @@ std::optional<Option> Planner::best_option() {
   return best;
 }
 
-bool Planner::has_hope(const Kind& kind) const {
+bool Planner::has_hope(const WantedKind& kind) const {
   return std::ranges::any_of(kind.waiting,
                              [&](auto wanted) { return !hopeless_.contains(wanted); });
 }
 
 /// Of the first of them that has one.
-std::optional<Option> Planner::option_of(const Kind& kind) {
+std::optional<Option> Planner::option_of(const WantedKind& kind) {
   for (const std::size_t wanted : kind.waiting) {
     if (hopeless_.contains(wanted)) continue;
     if (auto option = cheapest_option(wanted)) return option;
@@ -269,7 +215,7 @@ std::optional<Option> Planner::option_of(const Kind& kind) {
 
 /// No moves were found for one of them. The others have no hope either, but those that take a node
 /// which did not take it.
-void Planner::give_up_like_the_last(const Kind& kind) {
+void Planner::give_up_like_the_last(const WantedKind& kind) {
   for (const std::size_t wanted : kind.waiting) {
     const kube::Pod& pod = *question_.wanted[wanted].next.pod;
     const bool has_other_nodes =
@@ -290,7 +236,7 @@ bool Planner::is_better(const Option& a, const Option& b) const {
 }
 
 void Planner::commit(Option option) {
-  for (Kind& kind : kinds_) std::erase(kind.waiting, option.wanted);
+  for (WantedKind& kind : kinds_) std::erase(kind.waiting, option.wanted);
   for (Move& move : option.moves) {
     gone_.push_back(move.pod);
     plan_.moves.push_back(std::move(move));
@@ -307,7 +253,7 @@ void Planner::commit(Option option) {
 /// Room that the last moves make beyond what they were made for. Elsewhere there is none: it would
 /// have been taken before.
 void Planner::seat_more_on(NodeIndex node) {
-  for (const Kind& kind : kinds_) {
+  for (const WantedKind& kind : kinds_) {
     for (const std::size_t wanted : std::vector(kind.waiting)) {
       const PlacelessPod& pod = question_.wanted[wanted].next;
       if (!open_.take(*pod.pod, node)) continue;
@@ -361,9 +307,9 @@ std::optional<Option> Planner::cheapest_option(std::size_t wanted) {
 }
 
 bool Planner::is_stuck(const Allocation& pod) {
-  const PlacelessPod* next = next_of(pod);
+  const PlacelessPod* next = movers_.next_of(pod);
   if (next != nullptr && rankings_.best(*next, now_)) return false;
-  if (next == nullptr || was_looked_for(*next)) stuck_.insert(pod.pod_uid);
+  if (next == nullptr || was_looked_for(*next)) movers_.remove(pod);
   return true;
 }
 
@@ -377,7 +323,7 @@ std::optional<Option> Planner::option_on(std::size_t wanted, NodeIndex node) {
   const NodeState& state = now_.after(node);
   model::Ledger::Uids spared;
   for (const AllocationPtr& there : state.allocations) {
-    if (!is_movable(*there)) spared.insert(there->pod_uid);
+    if (!movers_.has(*there)) spared.insert(there->pod_uid);
   }
   for (std::size_t tried = 0; !steps_.spent(); ++tried) {
     if (tried == kSets) {
@@ -413,7 +359,7 @@ const Allocation* Planner::settle(Option& option, const std::vector<AllocationPt
   std::ranges::stable_sort(largest_first, std::greater<>(),
                            [&](const AllocationPtr& pod) { return size_milli(*pod, standing); });
   for (const AllocationPtr& pod : largest_first) {
-    const PlacelessPod* next = next_of(*pod);
+    const PlacelessPod* next = movers_.next_of(*pod);
     if (next == nullptr || is_stuck(*pod)) return pod.get();
     const auto place = rankings_.best(*next, option.changed);
     if (!place) return pod.get();

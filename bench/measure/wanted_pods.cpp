@@ -6,7 +6,27 @@
 
 namespace tangram::bench {
 
-WantedPods::WantedPods(const cluster::PolicySource& policies, int each) : policies_(policies) {
+namespace {
+
+/// Each covers the pods of one of the synthetic cluster's 97 applications.
+cluster::BudgetList some_budgets() {
+  cluster::BudgetList budgets;
+  for (int i = 0; i < 40; ++i) {
+    const std::string app = "train-" + std::to_string(i);
+    kube::DisruptionBudget budget;
+    budget.ns = kBenchNamespace;
+    budget.name = app;
+    budget.allowed = i % 2;
+    budget.selector.terms.push_back({.key = "app", .values = {app}});
+    budgets.push_back(std::make_shared<const kube::DisruptionBudget>(std::move(budget)));
+  }
+  return budgets;
+}
+
+}  // namespace
+
+WantedPods::WantedPods(const cluster::PolicySource& policies, int each)
+    : policies_(policies), budgets_(some_budgets()) {
   for (const int cards : {1, 2, 4, 8}) {
     const std::string count = std::to_string(cards);
     const auto pod = next_pod("wants-" + count, {{"gpu-count", count}},
@@ -19,10 +39,10 @@ cluster::MovePlan WantedPods::plan(const model::ClusterSnapshot& cluster, int mo
   return cluster::plan_moves(
       {.cluster = cluster,
        .wanted = wanted_,
-       .budgets = {},
+       .budgets = budgets_,
        .movable = [](const auto&) { return true; },
        .next_pod = [&](const model::Allocation& pod) { return next_of(pod); },
-       .takes = [](const auto&, const auto&) { return true; },
+       .takes = [](const auto&, const auto& node) { return node.name.back() != '3'; },
        .limits = {.moves = static_cast<std::size_t>(moves)}});
 }
 

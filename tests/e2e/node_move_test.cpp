@@ -122,7 +122,7 @@ TEST_F(NodeMoveTest, AnOperatorHasThemMoved) {
   const auto begin = TimePoint::clock::now();
   const KubectlAnswer done = defrag({"--run", "--timeout", "2m"});
   EXPECT_TRUE(done.done()) << done.text;
-  EXPECT_THAT(done.text, ::testing::HasSubstr("1 of 1 pod moved; room for 1 of 1 waiting pod"));
+  EXPECT_THAT(done.text, ::testing::HasSubstr("1 of 1 pod evicted; room for 1 of 1 waiting pod"));
   Figures("node_move_on_request")
       .add("run_s", seconds_between(begin, TimePoint::clock::now()))
       .add("load_pods", loaded_.load());

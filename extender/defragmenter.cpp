@@ -28,8 +28,6 @@ using std::chrono::seconds;
 
 constexpr milliseconds kLook{500};
 constexpr int kHoursOfDay = 24;
-/// Of a waiting pod that got a node otherwise, or was deleted.
-constexpr const char* kNotWaiting = "the pod does not wait any more";
 
 cluster::PodName name_of(const model::Allocation& pod) {
   return {.uid = pod.pod_uid, .ns = pod.pod_namespace, .name = pod.pod_name};
@@ -98,6 +96,7 @@ void Defragmenter::look() {
   clear_nominations();
   chooser_.follow();
   requests_.look();
+  end_request_in_time();
   const std::string why = reason_to_stop(kept);
   if (!why.empty()) return stop(why, kNextPlan);
   if (run_) return go_on();
@@ -117,7 +116,15 @@ std::string Defragmenter::reason_to_stop(bool kept) const {
   if (!run_ || run_->ended) return "";
   if (!kept) return "a more important pod took a place that was reserved";
   const bool is_requested = run_->request == 0 || requests_.is_current(run_->request);
-  return is_requested ? "" : "it is not requested any more";
+  return is_requested || !has_moves_left(*run_) ? "" : "it is not requested any more";
+}
+
+/// Once all has begun, what comes of it is reported.
+void Defragmenter::end_request_in_time() {
+  const bool is_ending = run_ && requests_.is_current(run_->request) && !has_moves_left(*run_);
+  if (requests_.is_over() && !is_ending) {
+    requests_.end(cluster::MoveState::kStopped, "its time is over");
+  }
 }
 
 bool Defragmenter::is_time() const {
@@ -151,49 +158,74 @@ void Defragmenter::plan() {
 
 void Defragmenter::plan_request() {
   const cluster::MoveRequest& request = *requests_.current();
-  if (requests_.serial() != planned_request_) {
-    planned_request_ = requests_.serial();
-    helpless_since_.reset();
+  const TimePoint time = parts_.clock.now();
+  if (requests_.serial() != requested_.serial) {
+    requested_ = {.serial = requests_.serial()};
     chooser_.forget_obstacles();  // people may have seen to them
   }
-  if (report_placed(request) || parts_.clock.now() < next_request_plan_) return;
-  next_request_plan_ = parts_.clock.now() + kNextRequestPlan;
-  ChoiceOfMoves found = chooser_.choose({.most = request.movers.size(), .request = &request});
+  if (report_placed(request) || time < requested_.next_plan) return;
+  ChoiceOfMoves found = chooser_.choose(
+      {.most = request.movers.size(), .request = &request, .left_out = requested_.helpless});
   if (found.choice == Choice::kMoves) {
-    return start({*std::move(found.moves), requests_.serial()});
+    requested_.helpless_since.reset();
+    requested_.pause = kNextRequestPlan;
+    return start({*std::move(found.moves), requested_.serial});
   }
-  if (found.choice == Choice::kNobody) plan();
-  if (found.choice != Choice::kNone || is_any_leaving(request)) return helpless_since_.reset();
-  if (!helpless_since_) helpless_since_ = parts_.clock.now();
-  if (parts_.clock.now() - *helpless_since_ < kHelpless) return;
+  const bool is_cheap = found.choice == Choice::kNobody;
+  requested_.next_plan = time + (is_cheap ? kNextRequestPlan : requested_.pause);
+  if (!is_cheap) requested_.pause = std::min(2 * requested_.pause, kMostNextRequestPlan);
+  found_none(request, std::move(found));
+}
+
+/// A request without moves that help ends after kHelpless, once all its waiting pods were tried.
+void Defragmenter::found_none(const cluster::MoveRequest& request, ChoiceOfMoves found) {
+  Requested& its = requested_;
+  const TimePoint time = parts_.clock.now();
+  const bool is_round_over = found.choice == Choice::kNobody && !its.helpless.empty();
+  const bool none_helps = found.choice == Choice::kNone || is_round_over;
+  if (!none_helps || is_any_leaving(request)) {
+    its.helpless.clear();
+    its.helpless_since.reset();
+    its.all_tried = false;
+    if (found.choice == Choice::kNobody) plan();
+    return;
+  }
+  if (is_round_over) its.helpless.clear();
+  for (std::string& uid : found.tried) its.helpless.insert(std::move(uid));
+  its.all_tried = its.all_tried || is_round_over;
+  its.cut_short = its.cut_short || found.cut_short;
+  if (!its.helpless_since) its.helpless_since = time;
+  if (!its.all_tried || time - *its.helpless_since < kHelpless) return;
   count(PlanOutcome::kNone);
   requests_.end(cluster::MoveState::kStopped,
-                found.cut_short ? "no plan was found in time"
-                                : "the cluster has changed: these moves do not help the waiting "
-                                  "pods any more");
+                its.cut_short ? "no plan was found in time"
+                              : "the cluster has changed: these moves do not help the waiting "
+                                "pods any more");
 }
 
 /// @returns whether that ends the request: none of its pods waits any more
 bool Defragmenter::report_placed(const cluster::MoveRequest& request) {
   std::size_t waiting = 0;
-  std::size_t placed = 0;
   parts_.ledger.apply([&](const model::Ledger& ledger) {
     for (const std::string& uid : request.waiting) {
       const auto* entry = ledger.find(uid);
-      if (entry != nullptr && entry->phase != model::Phase::kReserved) {
-        ++placed;
-      } else if (parts_.pods.find(uid) != nullptr) {
+      if (entry != nullptr && entry->phase == model::Phase::kConfirmed) {
+        requested_.placed.insert(uid);
+      } else if (entry != nullptr || parts_.pods.find(uid) != nullptr) {
         ++waiting;
       }
     }
   });
-  requests_.placed(placed);
+  requests_.placed(requested_.placed.size());
   if (waiting > 0) return false;
-  if (placed == request.waiting.size()) {
+  const std::size_t gone =
+      request.waiting.size() - std::min(requests_.placed(), request.waiting.size());
+  if (gone == 0) {
     requests_.end(cluster::MoveState::kDone, "");
   } else {
-    requests_.end(cluster::MoveState::kStopped,
-                  pods(request.waiting.size() - placed) + " of those that waited no longer exist");
+    requests_.end(cluster::MoveState::kStopped, std::to_string(gone) +
+                                                    " of the waiting pods no longer " +
+                                                    (gone == 1 ? "exists" : "exist"));
   }
   return true;
 }
@@ -241,14 +273,18 @@ void Defragmenter::start(Run run) {
   if (!parts_.places.reserve(run.places)) {
     return give_up(run, {.why = "a place was taken meanwhile"});
   }
+  run.ready = parts_.clock.now();
   run_ = std::move(run);
   if (!parts_.promises.evicting(*waiting, run_->node, uids_of(run_->moves),
                                 RoomMaker::kDefragmenter)) {
     return stop("others make room for the pod", kNextPlan);
   }
+  if (is_offered(*run_)) return drop("another node takes the waiting pod", kNextPlan);
   if (!holds(*run_)) return stop("the cluster has changed meanwhile", kNextPlan);
   run_->nominated = true;
-  if (!nominate(*waiting, run_->node)) return drop("it was not nominated", kAfterStop);
+  if (const MoveObstacle obstacle = nominate(*waiting, run_->node); obstacle) {
+    return obstacle.unknown ? drop(obstacle.why, kAfterStop) : stop(obstacle.why, kAfterStop);
+  }
   parts_.report(name_of(*waiting), "MakingRoom",
                 "moving " + pods(run_->moves.size()) + " from node " + run_->node +
                     ", where this pod gets room on a card then");
@@ -261,24 +297,28 @@ void Defragmenter::give_up(const Run& run, const MoveObstacle& obstacle) {
   const auto level = obstacle.unknown ? spdlog::level::debug : spdlog::level::info;
   spdlog::log(level, "no pod moves for pod {}: {}", waiting.full_name(), obstacle.why);
   chooser_.put_off(waiting);
-  if (run.request != 0 && !obstacle.unknown) {
+  if (run.request != 0 && !obstacle.unknown && !obstacle.of_waiting) {
     requests_.end(cluster::MoveState::kStopped, obstacle.why);
   }
 }
 
-bool Defragmenter::nominate(const kube::Pod& pod, const std::string& node) const {
-  if (!parts_.may_write(settings_.api_timeout)) return false;
+MoveObstacle Defragmenter::nominate(const kube::Pod& pod, const std::string& node) const {
+  if (!parts_.may_write(settings_.api_timeout)) {
+    return {.why = "this replica does not lead", .unknown = true};
+  }
   const auto done =
       kube::nominate_pod(parts_.api, {.ns = pod.ns, .name = pod.name, .uid = pod.uid, .node = node},
                          settings_.api_timeout);
-  if (!done) spdlog::warn("pod {} not nominated: {}", pod.full_name(), done.error().message);
-  return done.has_value();
+  if (done) return {};
+  spdlog::warn("pod {} not nominated: {}", pod.full_name(), done.error().message);
+  return {.why = "the waiting pod was not nominated: " + done.error().message,
+          .unknown = is_unanswered(done.error())};
 }
 
 void Defragmenter::go_on() {
   if (!run_->ended) {
     parts_.promises.review(*parts_.ledger.snapshot(), parts_.pods);
-    if (const std::string why = reason_to_end(*run_); !why.empty()) stop(why, kNextPlan);
+    if (const MoveObstacle obstacle = reason_to_end(*run_); obstacle) stop(obstacle);
     if (!run_) return;
   }
   Run& run = *run_;
@@ -288,34 +328,35 @@ void Defragmenter::go_on() {
   if (parts_.pods.find(run.wanted.next.pod->uid) == nullptr) finish();
 }
 
-/// @returns "" if the waiting pod needs the moves still, or all has begun and it has its node: it
-/// may be faster than the last next pod
-std::string Defragmenter::reason_to_end(const Run& run) const {
-  std::string why = waiting_obstacle(run);
-  if (why.empty() || has_moves_left(run)) return why;
+/// Nothing if the waiting pod needs the moves still, or all has begun and it has its node: it may
+/// be faster than the last next pod.
+MoveObstacle Defragmenter::reason_to_end(const Run& run) const {
+  MoveObstacle obstacle = waiting_obstacle(run);
+  if (!obstacle || has_moves_left(run)) return obstacle;
   const std::string& uid = run.wanted.next.pod->uid;
   const bool has_node = parts_.ledger.apply([&](const model::Ledger& ledger) {
     const auto* entry = ledger.find(uid);
     return entry != nullptr && entry->phase != model::Phase::kReserved &&
            entry->allocation->node == run.node;
   });
-  return has_node ? "" : why;
+  return has_node ? MoveObstacle() : obstacle;
 }
 
-/// @returns "" if the pod waits as it was planned
-std::string Defragmenter::waiting_obstacle(const Run& run) const {
+/// Why the pod does not wait as it was planned.
+MoveObstacle Defragmenter::waiting_obstacle(const Run& run) const {
   const kube::Pod& planned = *run.wanted.next.pod;
   const cluster::PodPtr pod = parts_.pods.find(planned.uid);
-  if (pod == nullptr) return kNotWaiting;
-  if (pod->deleting || pod->gated) return "the waiting pod is being deleted, or gated";
+  if (pod == nullptr || pod->deleting) {
+    return {.why = "the waiting pod does not wait any more", .of_waiting = true};
+  }
   // A promise ends some time after the last pod has left, if the waiting pod does not take the
   // room.
   if (parts_.promises.maker(planned.uid) != RoomMaker::kDefragmenter) {
-    return "the room was not taken in time, or others make room for the waiting pod";
+    return {.why = "the room was not taken in time, or others make room for the waiting pod"};
   }
   const auto plan = parts_.policies.plan(*pod);
-  const bool same = plan && plan->demand == run.wanted.next.plan.demand;
-  return same ? "" : "the waiting pod requests something else";
+  const bool same = !pod->gated && plan && plan->demand == run.wanted.next.plan.demand;
+  return same ? MoveObstacle() : MoveObstacle{.why = "the waiting pod requests something else"};
 }
 
 void Defragmenter::finish() {
@@ -326,6 +367,13 @@ void Defragmenter::finish() {
   next_plan_ = parts_.clock.now() + kNextPlan;
 }
 
+bool Defragmenter::is_offered(const Run& run) const {
+  return parts_.ledger.apply([&](model::Ledger& ledger) {
+    ledger.expire_reservations();
+    return ledger.find(run.wanted.next.pod->uid) != nullptr;
+  });
+}
+
 /// Do the pods that are still to move stand as they did, and does the waiting pod fit once they are
 /// gone? That their next pods have places is reserved.
 bool Defragmenter::holds(const Run& run) const {
@@ -333,11 +381,6 @@ bool Defragmenter::holds(const Run& run) const {
   const kube::Pod& waiting = *run.wanted.next.pod;
   const Nominations nominations{parts_.pods, parts_.promises};
   const auto nominated = nominated_above(nominations, waiting.uid, std::numeric_limits<int>::min());
-  const bool is_offered = parts_.ledger.apply([&](model::Ledger& ledger) {
-    ledger.expire_reservations();
-    return ledger.find(waiting.uid) != nullptr;
-  });
-  if (is_offered) return false;  // another node takes it
   PodView view(*cluster);
   fit_to_pod(view, waiting, "", nominations, parts_.policies);
   const model::NodeState* node = view.find(run.node);
@@ -361,13 +404,14 @@ bool Defragmenter::holds(const Run& run) const {
          plan.policy->choose(plan.demand, left).has_value();
 }
 
-/// What speaks against the next move at this moment. start() has read all for the first one.
-MoveObstacle Defragmenter::next_obstacle(const Run& run) {
-  if (run.done > 0) {
+/// What speaks against the next move at this moment. start() has read all just now.
+MoveObstacle Defragmenter::next_obstacle(Run& run) {
+  if (!std::exchange(run.is_read, false)) {
     if (MoveObstacle obstacle = chooser_.arrival_obstacle(run); obstacle) return obstacle;
     if (MoveObstacle obstacle = move_obstacle(run.moves[run.done]); obstacle) return obstacle;
   }
-  if (std::string why = waiting_obstacle(run); !why.empty()) return {.why = std::move(why)};
+  if (MoveObstacle obstacle = waiting_obstacle(run); obstacle) return obstacle;
+  if (is_offered(run)) return {.why = "another node takes the waiting pod", .of_waiting = true};
   if (parts_.budgets() != nullptr && holds(run)) return {};
   return {.why = "the cluster is not as it was planned any more"};
 }
@@ -386,8 +430,12 @@ void Defragmenter::begin_next(Run& run) {
   }
   const MoveObstacle obstacle = next_obstacle(run);
   if (obstacle.unknown) return;  // the next look asks again
-  if (obstacle) return stop(obstacle.why, kNextPlan);
-  if (run.request != 0 && !requests_.confirm()) return;  // the next look ends it, or asks again
+  if (obstacle) return stop(obstacle);
+  if (run.request != 0 && !requests_.confirm()) {
+    const bool too_long = parts_.clock.now() - run.ready >= kUnconfirmed;
+    if (too_long) drop("the request cannot be read", kNextPlan);
+    return;  // the next look ends it, or asks again
+  }
   if (!parts_.may_write(settings_.api_timeout)) return;  // the next look ends it
   // Before the eviction: the next pod may be made before its answer is here.
   if (!parts_.places.evicted(mover)) return stop("a place was lost", kNextPlan);
@@ -470,15 +518,17 @@ void Defragmenter::moved(Run& run) {
   count(MoveOutcome::kMoved);
   parts_.places.end(run.moves[run.done].pod->pod_uid);
   run.leaving.reset();
+  run.ready = parts_.clock.now();
   ++run.done;
 }
 
 void Defragmenter::stop(const std::string& why, seconds pause) {
-  // Of a request, the other pods may wait still.
-  if (why != kNotWaiting && requests_.is_current(run_->request)) {
-    requests_.end(cluster::MoveState::kStopped, why);
-  }
+  if (requests_.is_current(run_->request)) requests_.end(cluster::MoveState::kStopped, why);
   drop(why, pause);
+}
+
+void Defragmenter::stop(const MoveObstacle& obstacle) {
+  return obstacle.of_waiting ? drop(obstacle.why, kNextPlan) : stop(obstacle.why, kNextPlan);
 }
 
 void Defragmenter::drop(const std::string& why, seconds pause) {
@@ -488,6 +538,7 @@ void Defragmenter::drop(const std::string& why, seconds pause) {
                why);
   count(PlanOutcome::kStopped);
   next_plan_ = parts_.clock.now() + pause;
+  requested_.next_plan = parts_.clock.now() + std::min(pause, kMostNextRequestPlan);
   parts_.places.end_unused();
   const bool was_ours = parts_.promises.withdraw(pod.uid, RoomMaker::kDefragmenter);
   const bool is_of_others = !was_ours && parts_.promises.made_to(pod.uid);
@@ -505,7 +556,7 @@ void Defragmenter::clear_nominations() {
     const cluster::PodPtr pod = parts_.pods.find(uid);
     if (pod == nullptr || parts_.promises.made_to(uid)) return true;
     const bool is_ours = pod->nominated_node.empty() || pod->nominated_node == node;
-    return !is_ours || nominate(*pod, "");
+    return !is_ours || !nominate(*pod, "");
   });
 }
 

@@ -100,8 +100,11 @@ class Defragmenter final : public prometheus::Collectable {
   /// Between plans, and after one that was stopped because something went wrong.
   static constexpr std::chrono::seconds kNextPlan{10};
   static constexpr std::chrono::seconds kAfterStop{300};
-  /// Of a request, whose operator waits.
+  /// Of a request, whose operator waits; doubling, because each plan reads all nodes.
   static constexpr std::chrono::seconds kNextRequestPlan{2};
+  static constexpr std::chrono::seconds kMostNextRequestPlan = kNextPlan;
+  /// A request that cannot be read anew for so long holds no more places.
+  static constexpr std::chrono::seconds kUnconfirmed{60};
   /// A request ends if its pods find no moves for so long: reservations of pods that are being
   /// placed last for seconds, and kube-scheduler has asked about all pods by then.
   static constexpr std::chrono::seconds kHelpless{30};
@@ -155,11 +158,14 @@ class Defragmenter final : public prometheus::Collectable {
     std::optional<Leaving> leaving{};
     bool nominated = false;  ///< the pod, to the node, as far as is known
     bool ended = false;      ///< no more moves begin; the one that has begun is watched to its end
+    bool is_read = true;     ///< just now, and nothing speaks against the next move
+    TimePoint ready{};       ///< since when the next move could begin
   };
 
   void step_down();
   /// @param kept  no place that is reserved was lost. @returns "" if there is none
   [[nodiscard]] std::string reason_to_stop(bool kept) const;
+  void end_request_in_time();
   [[nodiscard]] bool is_time() const;
   [[nodiscard]] std::size_t moves_allowed();
   void forget_old_evictions();
@@ -167,19 +173,22 @@ class Defragmenter final : public prometheus::Collectable {
   void plan();
   void plan_request();
   bool report_placed(const cluster::MoveRequest& request);
+  void found_none(const cluster::MoveRequest& request, ChoiceOfMoves found);
   [[nodiscard]] bool is_any_leaving(const cluster::MoveRequest& request) const;
   void start(Run run);
   [[nodiscard]] MoveObstacle rehearse(const Run& run);
   [[nodiscard]] MoveObstacle move_obstacle(const cluster::Move& move);
   void refused(const cluster::Move& move);
-  [[nodiscard]] MoveObstacle next_obstacle(const Run& run);
+  [[nodiscard]] MoveObstacle next_obstacle(Run& run);
   void give_up(const Run& run, const MoveObstacle& obstacle);
-  [[nodiscard]] bool nominate(const kube::Pod& pod, const std::string& node) const;
+  [[nodiscard]] MoveObstacle nominate(const kube::Pod& pod, const std::string& node) const;
 
   void go_on();
-  [[nodiscard]] std::string reason_to_end(const Run& run) const;
-  [[nodiscard]] std::string waiting_obstacle(const Run& run) const;
+  [[nodiscard]] MoveObstacle reason_to_end(const Run& run) const;
+  [[nodiscard]] MoveObstacle waiting_obstacle(const Run& run) const;
   void finish();
+  /// Is the waiting pod being placed on another node?
+  [[nodiscard]] bool is_offered(const Run& run) const;
   [[nodiscard]] bool holds(const Run& run) const;
   void watch(Run& run);
   void begin_next(Run& run);
@@ -193,6 +202,8 @@ class Defragmenter final : public prometheus::Collectable {
   void count_evicted(Run& run);
   /// Ends the run, and the request that it is of.
   void stop(const std::string& why, std::chrono::seconds pause);
+  /// Of a request, other pods may wait still if only this one does not.
+  void stop(const MoveObstacle& obstacle);
   /// Ends the run alone.
   void drop(const std::string& why, std::chrono::seconds pause);
   void count(MoveOutcome outcome) { ++moves_.at(static_cast<std::size_t>(outcome)); }
@@ -206,9 +217,18 @@ class Defragmenter final : public prometheus::Collectable {
   std::optional<Run> run_;
   std::map<std::string, std::string, std::less<>> in_vain_;  ///< nominations to clear: node by UID
   TimePoint next_plan_{};
-  TimePoint next_request_plan_{};
-  std::uint64_t planned_request_ = 0;          ///< RequestedMoves::serial()
-  std::optional<TimePoint> helpless_since_{};  ///< of that request
+  /// What is known of the request that is under way.
+  struct Requested {
+    std::uint64_t serial = 0;  ///< RequestedMoves::serial()
+    TimePoint next_plan{};
+    std::chrono::seconds pause = kNextRequestPlan;  ///< until the plan after that
+    std::set<std::string, std::less<>> placed{};    ///< UIDs of waiting pods that had nodes
+    std::optional<TimePoint> helpless_since{};
+    std::set<std::string, std::less<>> helpless{};  ///< UIDs of waiting pods without a plan
+    bool all_tried = false;
+    bool cut_short = false;
+  };
+  Requested requested_;
   std::array<std::atomic<std::uint64_t>, kMoveOutcomes> moves_{};
   std::array<std::atomic<std::uint64_t>, kPlanOutcomes> plans_{};
 };

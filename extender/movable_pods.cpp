@@ -16,6 +16,7 @@ namespace tangram::extender {
 namespace {
 
 constexpr int kOk = 200;
+constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
 constexpr int kPageSize = 500;
 
@@ -37,8 +38,9 @@ cluster::PodName name_of(const model::Allocation& pod) {
   return {.uid = pod.pod_uid, .ns = pod.pod_namespace, .name = pod.pod_name};
 }
 
-bool is_unanswered(const Error& error) {
-  return error.code == Errc::kTimeout || error.code == Errc::kUnavailable;
+Errc meaning_of(int status) {
+  if (status == kForbidden) return Errc::kConflict;
+  return status == kNotFound ? Errc::kNotFound : Errc::kUnavailable;
 }
 
 MoveObstacle obstacle_of(const Error& error) {
@@ -50,6 +52,10 @@ MoveObstacle refusal_of(const std::string& node) {
 }
 
 }  // namespace
+
+bool is_unanswered(const Error& error) {
+  return error.code == Errc::kTimeout || error.code == Errc::kUnavailable;
+}
 
 Result<void> MovablePods::begin() {
   reads_ = 0;
@@ -111,8 +117,7 @@ Result<kube::Response> MovablePods::get(const std::string& path) const {
       parts_.api.call({.path = path, .query = {}, .body = {}, .timeout = parts_.api_timeout});
   if (!response) return response.error();
   if (response->status != kOk) {
-    return fail(response->status == kNotFound ? Errc::kNotFound : Errc::kUnavailable,
-                path + ": " + kube::status_message(*response));
+    return fail(meaning_of(response->status), path + ": " + kube::status_message(*response));
   }
   return response;
 }
@@ -165,9 +170,13 @@ MoveObstacle MovablePods::obstacle(const model::Allocation& pod, const std::stri
 
 MoveObstacle MovablePods::obstacle(const kube::Pod& waiting, const std::string& to) const {
   auto known = read({.uid = waiting.uid, .ns = waiting.ns, .name = waiting.name});
-  if (!known) return obstacle_of(known.error());
+  if (!known) {
+    MoveObstacle obstacle = obstacle_of(known.error());
+    obstacle.of_waiting = !obstacle.unknown;  // it is gone
+    return obstacle;
+  }
   if (!known->pod.node.empty() || known->pod.deleting) {
-    return {.why = "the pod does not wait any more"};
+    return {.why = "the pod does not wait any more", .of_waiting = true};
   }
   const auto rules = read_node(to);
   if (!rules) return obstacle_of(rules.error());

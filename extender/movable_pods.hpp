@@ -22,11 +22,15 @@
 
 namespace tangram::extender {
 
+/// Was the request refused for now, or is its outcome unknown? Another try may succeed.
+[[nodiscard]] bool is_unanswered(const Error& error);
+
 /// Why a move is not safe.
 struct MoveObstacle {
-  std::string why;       ///< empty = nothing speaks against it
-  bool of_node = false;  ///< the node that the pod is to come to is the reason
-  bool unknown = false;  ///< the API server did not answer: another try may succeed
+  std::string why;          ///< empty = nothing speaks against it
+  bool of_node = false;     ///< the node that the pod is to come to is the reason
+  bool of_waiting = false;  ///< the waiting pod needs no moves: it has a node, or is gone
+  bool unknown = false;     ///< the API server did not answer: another try may succeed
   explicit operator bool() const { return !why.empty(); }
 };
 

@@ -47,10 +47,7 @@ void MoveChooser::forget_obstacles() {
 std::vector<DenialPtr> MoveChooser::due(const Question& question) const {
   std::vector<DenialPtr> denials = parts_.denials.all();
   std::erase_if(denials, [&](const DenialPtr& denial) {
-    const bool is_due = question.request != nullptr
-                            ? std::ranges::count(question.request->waiting, denial->pod->uid) > 0
-                            : has_waited(*denial, question.waited);
-    return !is_due || !may_wait_for_moves(*denial);
+    return !is_due(*denial, question) || !may_wait_for_moves(*denial);
   });
   std::ranges::sort(denials, {}, [&](const DenialPtr& denial) {
     const std::string& uid = denial->pod->uid;
@@ -62,10 +59,15 @@ std::vector<DenialPtr> MoveChooser::due(const Question& question) const {
   return denials;
 }
 
-bool MoveChooser::has_waited(const Denial& denial, seconds waited) const {
-  const auto found = waiting_.find(denial.pod->uid);
+bool MoveChooser::is_due(const Denial& denial, const Question& question) const {
+  const std::string& uid = denial.pod->uid;
+  if (question.request != nullptr) {
+    return std::ranges::count(question.request->waiting, uid) > 0 &&
+           !question.left_out.contains(uid);
+  }
+  const auto found = waiting_.find(uid);
   const TimePoint time = parts_.clock.now();
-  return found != waiting_.end() && time - found->second.since >= waited &&
+  return found != waiting_.end() && time - found->second.since >= question.waited &&
          time >= found->second.next_try;
 }
 
@@ -134,12 +136,14 @@ ChoiceOfMoves MoveChooser::choose(const Question& question) {
     if (!is_fresh(*now->denials.at(chosen->wanted.next.pod->uid))) return {Choice::kLater};
     return {.choice = Choice::kMoves, .moves = std::move(chosen)};
   }
-  if (has_arrival) {
-    put_off(*now->wanted[first].next.pod);
-  } else {
-    for (const cluster::WantedPod& wanted : now->wanted) put_off(*wanted.next.pod);
+  ChoiceOfMoves none{.choice = may_change ? Choice::kLater : Choice::kNone, .cut_short = cut_short};
+  for (std::size_t i = 0; i < now->wanted.size(); ++i) {
+    if (has_arrival && i != first) continue;  // the others may be worth it
+    const kube::Pod& pod = *now->wanted[i].next.pod;
+    none.tried.push_back(pod.uid);
+    if (question.request == nullptr) put_off(pod);
   }
-  return {.choice = may_change ? Choice::kLater : Choice::kNone, .cut_short = cut_short};
+  return none;
 }
 
 bool MoveChooser::is_fresh(const Denial& denial) {

@@ -47,6 +47,7 @@ struct ChoiceOfMoves {
   Choice choice = Choice::kNobody;
   std::optional<ChosenMoves> moves = std::nullopt;  ///< of kMoves
   bool cut_short = false;                           ///< of kNone: as MovePlan::cut_short
+  std::vector<std::string> tried = {};              ///< of kNone: UIDs of waiting pods
 };
 
 /// Chooses for which of the waiting pods others move, and which ones: a plan of
@@ -95,6 +96,8 @@ class MoveChooser {
     std::chrono::seconds waited{};  ///< by the pod, before others move for it
     /// Only its pods move, for its waiting pods, however long these have waited. Null = any.
     const cluster::MoveRequest* request = nullptr;
+    /// UIDs of waiting pods of the request that are left out, so that others get their turn.
+    std::set<std::string, std::less<>> left_out = {};
   };
   [[nodiscard]] ChoiceOfMoves choose(const Question& question);
 
@@ -128,7 +131,7 @@ class MoveChooser {
   /// Of pods that others may move for now, of one priority.
   [[nodiscard]] std::vector<DenialPtr> due(const Question& question) const;
   [[nodiscard]] bool may_wait_for_moves(const Denial& denial) const;
-  [[nodiscard]] bool has_waited(const Denial& denial, std::chrono::seconds waited) const;
+  [[nodiscard]] bool is_due(const Denial& denial, const Question& question) const;
   [[nodiscard]] std::optional<Moment> moment(const Question& question);
   [[nodiscard]] cluster::MovePlan plan(const Moment& now, std::size_t most);
   [[nodiscard]] bool may_leave(const Moment& now, const model::Allocation& pod) const;

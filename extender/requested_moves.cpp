@@ -27,7 +27,6 @@ void RequestedMoves::look() {
   if (settings_.ns.empty() || parts_.clock.now() < next_look_) return;
   next_look_ = parts_.clock.now() + kInterval;
   if (const auto found = read()) take(*found);
-  end_in_time();
   if (to_report_) report();
 }
 
@@ -36,20 +35,13 @@ bool RequestedMoves::confirm() {
   const auto found = read();
   if (!found) return false;
   take(*found);
-  end_in_time();
-  return is_current(before);
+  return is_current(before) && !is_over();
 }
 
 void RequestedMoves::forget() {
   seen_.clear();
   current_.reset();
   to_report_ = false;
-}
-
-void RequestedMoves::end_in_time() {
-  if (current_ && parts_.clock.wall() >= current_->until) {
-    end(MoveState::kStopped, "its time is over");
-  }
 }
 
 /// @returns nothing if it is not known
@@ -114,8 +106,9 @@ void RequestedMoves::evicted(std::uint64_t serial) {
 }
 
 void RequestedMoves::placed(std::size_t count) {
-  to_report_ = to_report_ || progress_.placed != count;
+  if (count <= progress_.placed) return;
   progress_.placed = count;
+  to_report_ = true;
 }
 
 void RequestedMoves::end(MoveState state, const std::string& message) {

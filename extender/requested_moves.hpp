@@ -44,6 +44,8 @@ class RequestedMoves {
   void look();
   /// Reads it at once. @returns true if the request stands as it did, and its time is not over
   [[nodiscard]] bool confirm();
+  /// Is the time of the current request over? Whoever carries it out ends it then.
+  [[nodiscard]] bool is_over() const { return current_ && parts_.clock.wall() >= current_->until; }
   /// This replica does not lead any more.
   void forget();
 
@@ -60,8 +62,9 @@ class RequestedMoves {
 
   /// A pod was evicted for the request of that serial number.
   void evicted(std::uint64_t serial);
-  /// So many waiting pods have room.
+  /// So many waiting pods have nodes; what was reported before does not get less.
   void placed(std::size_t count);
+  [[nodiscard]] std::size_t placed() const { return progress_.placed; }
   /// No more moves of the request begin.
   void end(cluster::MoveState state, const std::string& message);
 
@@ -69,7 +72,6 @@ class RequestedMoves {
   [[nodiscard]] std::optional<cluster::MoveRequests> read();
   void take(const cluster::MoveRequests& read);
   void take(cluster::MoveRequest request, const std::optional<cluster::MoveProgress>& before);
-  void end_in_time();
   void report();
   void complain(std::string& last, const std::string& problem) const;
 

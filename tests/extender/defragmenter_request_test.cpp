@@ -23,7 +23,11 @@ class DefragmenterRequestTest : public DefragmenterTest {
     wants_a_card();
   }
   static DefragmenterSettings on_request() {
-    return {.min_gain_percent = 100'000, .requests_ns = "system"};
+    return {.moves_per_hour = 1,
+            .from_hour = 5,  // the clock of the test begins at midnight
+            .until_hour = 6,
+            .min_gain_percent = 100'000,
+            .requests_ns = "system"};
   }
   void write(const std::string& text) {
     kube::Request request{.method = kube::Method::kPatch,
@@ -229,7 +233,7 @@ TEST_F(DefragmenterRequestTest, CountsPodsWithANodeAndNoOthers) {
   look_for(5s);
   EXPECT_EQ(progress().state, MoveState::kStopped);
   EXPECT_EQ(progress().placed, 0U);
-  EXPECT_EQ(progress().message, "1 pod of those that waited no longer exist");
+  EXPECT_EQ(progress().message, "1 of the waiting pods no longer exists");
 }
 
 TEST_F(DefragmenterRequestTest, GoesOnForOthersIfOnePodGetsRoomOtherwise) {
@@ -241,6 +245,67 @@ TEST_F(DefragmenterRequestTest, GoesOnForOthersIfOnePodGetsRoomOtherwise) {
   rig_.end_pod(is_whole ? "whole" : "other");
   look_for(5s);
   EXPECT_EQ(progress().state, MoveState::kRunning);
+}
+
+TEST_F(DefragmenterRequestTest, KeepsTheRoomThatAllItsMovesHaveMade) {
+  request("r", {"on-b"}, {"whole"}, 30s);
+  look_for(1s);
+  replace("on-b");
+  arrive("on-b-next");
+  look_for(6s);
+  write("");  // withdrawn when there is nothing left to stop
+  look_for(3s);
+  EXPECT_EQ(nodes_for("whole"), R"(["b"])");
+  pod("thief", "0.5", "");
+  EXPECT_NE(json_at(verbs().filter(ask("thief", R"(["b"])")), "NodeNames"), R"(["b"])");
+}
+
+TEST_F(DefragmenterRequestTest, CountsAPodThatHasEndedSince) {
+  wants_a_card("other");
+  rig_.denials.forget(uid("other"));
+  request("r", {"on-b"}, {"whole", "other"});
+  look_for(1s);
+  replace("on-b");
+  arrive("on-b-next");
+  bind_next("whole", "b");
+  look_for(5s);
+  EXPECT_EQ(progress().placed, 1U);
+  rig_.end_pod("whole");
+  look_for(5s);
+  EXPECT_EQ(progress().placed, 1U);
+  EXPECT_EQ(progress().state, MoveState::kRunning) << "the other one waits";
+}
+
+TEST_F(DefragmenterRequestTest, TriesPodsOfALowerPriorityToo) {
+  pod("urgent", "1", "", 5);
+  EXPECT_EQ(json_at(verbs().filter(ask("urgent", R"(["a"])")), "NodeNames"), "[]");
+  request("r", {"on-b"}, {"urgent", "whole"});
+  look_for(10s);
+  EXPECT_EQ(leaving(), Lines{"on-b"}) << "for whole: urgent may have node a alone";
+  EXPECT_EQ(json_at(rig_.read("whole"), "status.nominatedNodeName"), "b");
+}
+
+TEST_F(DefragmenterRequestTest, ReadsAllAnewIfTheFirstMoveHasToWait) {
+  request("r", {"on-b"});
+  while_planning_ = [this] {
+    rig_.api.plan().add({.match = {.method = kube::Method::kGet, .path_ends = "/tangram-defrag"},
+                         .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 503},
+                         .times = 3});
+  };
+  look_for(500ms);
+  patch_node("b", R"({"unschedulable":true})");  // the waiting pod's
+  look_for(60s);
+  EXPECT_EQ(leaving(), Lines{});
+}
+
+TEST_F(DefragmenterRequestTest, EndsIfThePodMayNotBeNominated) {
+  request("r", {"on-b"});
+  rig_.api.plan().add({.match = {.method = kube::Method::kPatch, .path_ends = "/whole/status"},
+                       .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 403}});
+  look_for(5s);
+  EXPECT_EQ(progress().state, MoveState::kStopped);
+  EXPECT_THAT(progress().message, HasSubstr("was not nominated"));
+  EXPECT_EQ(leaving(), Lines{});
 }
 
 TEST_F(DefragmenterRequestTest, LetsOthersMoveWhileItWaits) {
@@ -258,9 +323,10 @@ TEST_F(DefragmenterRequestTest, TakesNoneThatIsOverOrTooLongOrNotOne) {
   look_for(5s);
   EXPECT_EQ(progress().state, MoveState::kStopped);
   EXPECT_THAT(progress().message, HasSubstr("was over when it was read"));
+  const std::size_t reports = rig_.api.calls(kReports).size();
   write("{");
   look_for(5s);
-  EXPECT_EQ(progress().id, "over");
+  EXPECT_EQ(rig_.api.calls(kReports).size(), reports);
   request("hour", {"on-b"}, {"whole"}, 3'602s);
   look_for(500ms);
   EXPECT_EQ(progress().state, MoveState::kRunning) << "clocks differ";
@@ -296,7 +362,7 @@ TEST_F(DefragmenterRequestTest, TheNextLeaderGoesOn) {
   pod("next", first == "on-b" ? "0.4" : "0.1", "ReplicaSet");
   bind_next("next", "a");
   ask_again("whole");
-  look_for(5s);
+  look_for(13s);
   EXPECT_EQ(leaving().size(), 1U) << "the second";
   EXPECT_EQ(progress(), (MoveProgress{.id = "r", .evicted = 2}));
 }

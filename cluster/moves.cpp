@@ -83,6 +83,7 @@ class Planner {
   [[nodiscard]] std::optional<policies::Choice> look_at(const PlacelessPod& pod,
                                                         const NodeState& node);
   void arrive(Option& option, const model::Placement& cards) const;
+  [[nodiscard]] bool takes(NodeIndex node, const kube::Pod& pod);
   [[nodiscard]] std::optional<Option> cheapest_option(std::size_t wanted);
   [[nodiscard]] std::optional<Option> option_on(std::size_t wanted, NodeIndex node);
   /// @returns the pod that finds no place; null = all do, and the option is complete
@@ -281,6 +282,13 @@ void Planner::arrive(Option& option, const model::Placement& cards) const {
   option.changed.come(option.node, option.place);
 }
 
+/// Notes the most promising nodes that do not.
+bool Planner::takes(NodeIndex node, const kube::Pod& pod) {
+  if (open_.take(pod, node)) return true;
+  if (refused_.size() < kNodes) refused_.push_back(node);
+  return false;
+}
+
 std::optional<Option> Planner::cheapest_option(std::size_t wanted) {
   const PlacelessPod& pod = question_.wanted[wanted].next;
   std::optional<Option> best;
@@ -294,15 +302,12 @@ std::optional<Option> Planner::cheapest_option(std::size_t wanted) {
       not_all_tried_ = true;
       break;
     }
-    if (!open_.take(*pod.pod, node)) {
-      if (refused_.size() < kNodes) refused_.push_back(node);
-      continue;
-    }
+    if (!takes(node, *pod.pod)) continue;
     ++searched;
     auto option = option_on(wanted, node);
     if (is_cheaper(option, best)) best = std::move(option);
   }
-  if (!best && not_all_tried_) plan_.cut_short = true;
+  if (not_all_tried_) plan_.cut_short = true;
   return best;
 }
 

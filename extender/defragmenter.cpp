@@ -478,27 +478,9 @@ void Defragmenter::count_evicted(Run& run) {
 }
 
 void Defragmenter::watch(Run& run) {
+  if (look_at_leaving(run)) return;
   const Move& move = run.moves[run.done];
   const TimePoint time = parts_.clock.now();
-  bool leaves = false;
-  const bool stands = parts_.ledger.apply([&](const model::Ledger& ledger) {
-    const auto* entry = ledger.find(move.pod->pod_uid);
-    leaves = entry == nullptr || entry->allocation->terminating;
-    return entry != nullptr;
-  });
-  if (!stands && !run.leaving->gone) run.leaving->gone = time;
-  if (run.leaving->doubtful && leaves) {
-    run.leaving->doubtful = false;
-    count_evicted(run);
-  }
-  if (run.leaving->doubtful && time - run.leaving->since >= kUntilKnown) {
-    count(MoveOutcome::kFailed);
-    chooser_.spare(move, false);
-    parts_.places.end(move.pod->pod_uid);
-    run.leaving.reset();
-    if (!run.ended) stop("pod " + text_of(*move.pod) + " was not evicted", kAfterStop);
-    return;
-  }
   const bool is_bound = parts_.places.is_bound(move.pod->pod_uid);
   if (run.leaving->gone) {
     const bool late = time - *run.leaving->gone >= kElsewhere;
@@ -512,6 +494,32 @@ void Defragmenter::watch(Run& run) {
   if (!run.ended) {
     stop("the next pod of pod " + text_of(*move.pod) + " has no node in time", kAfterStop);
   }
+}
+
+/// @returns true if the pod was not evicted after all: there is nothing to watch
+bool Defragmenter::look_at_leaving(Run& run) {
+  const Move& move = run.moves[run.done];
+  const TimePoint time = parts_.clock.now();
+  bool leaves = false;
+  const bool stands = parts_.ledger.apply([&](const model::Ledger& ledger) {
+    const auto* entry = ledger.find(move.pod->pod_uid);
+    leaves = entry == nullptr || entry->allocation->terminating;
+    return entry != nullptr;
+  });
+  if (!stands && !run.leaving->gone) run.leaving->gone = time;
+  if (!run.leaving->doubtful) return false;
+  if (leaves) {
+    run.leaving->doubtful = false;
+    count_evicted(run);
+    return false;
+  }
+  if (time - run.leaving->since < kUntilKnown) return false;
+  count(MoveOutcome::kFailed);
+  chooser_.spare(move, false);
+  parts_.places.end(move.pod->pod_uid);
+  run.leaving.reset();
+  if (!run.ended) stop("pod " + text_of(*move.pod) + " was not evicted", kAfterStop);
+  return true;
 }
 
 void Defragmenter::moved(Run& run) {

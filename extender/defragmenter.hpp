@@ -191,6 +191,7 @@ class Defragmenter final : public prometheus::Collectable {
   [[nodiscard]] bool is_offered(const Run& run) const;
   [[nodiscard]] bool holds(const Run& run) const;
   void watch(Run& run);
+  bool look_at_leaving(Run& run);
   void begin_next(Run& run);
   /// @returns nothing if the plan is stopped by the answer
   [[nodiscard]] std::optional<Leaving> evict(Run& run);

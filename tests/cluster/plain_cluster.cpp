@@ -64,7 +64,8 @@ std::vector<model::ContainerGrant> containers_of(const PlainCluster& cluster, co
   const int memory = memory_on(cluster.nodes[pod.node], pod.request);
   for (std::size_t i = 0; i < pod.cards.size(); ++i) {
     const std::size_t index = i / static_cast<std::size_t>(pod.request.cards);
-    if (index == containers.size()) containers.push_back({.container = plain_name("main", index)});
+    if (index == containers.size())
+      containers.push_back({.container = plain_name("main", index), .cards = {}});
     auto& cards = containers.back().cards;
     cards.push_back(granted(card_id(pod.node, pod.cards[i]), memory, pod.request.milli));
     cards.back().whole = pod.request.whole();
@@ -555,6 +556,16 @@ std::optional<PlainPod> random_pod(Random& random, const PlainCluster& cluster,
   return pod;
 }
 
+PlainWanted random_wanted(Random& random, const PlainCluster& cluster) {
+  PlainWanted wanted{.request = random_request(random)};
+  PlainRequest& request = wanted.request;
+  if (random.chance(60)) request.milli = request.memory = random.chance(50) ? 1000 : 700;
+  wanted.weight = static_cast<int>(random.between(1, 3));
+  wanted.not_on = random_nodes(random, cluster);
+  if (random.chance(50)) wanted.controller = "one";
+  return wanted;
+}
+
 }  // namespace
 
 PlainCluster random_cluster(Random& random, std::size_t most_pods) {
@@ -574,10 +585,7 @@ PlainCluster random_cluster(Random& random, std::size_t most_pods) {
     cluster.pods.push_back(*pod);
   }
   for (auto wanted = random.between(1, 4); wanted > 0; --wanted) {
-    PlainRequest request = random_request(random);
-    if (random.chance(60)) request.milli = request.memory = random.chance(50) ? 1000 : 700;
-    cluster.wanted.push_back({request, static_cast<int>(random.between(1, 3)),
-                              random_nodes(random, cluster), random.chance(50) ? "one" : ""});
+    cluster.wanted.push_back(random_wanted(random, cluster));
   }
   for (int team = 0; team < 3; ++team) {
     cluster.allowed[team] = static_cast<int>(random.below(4));

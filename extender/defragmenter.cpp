@@ -3,17 +3,10 @@
 #include "base/metric_family.hpp"
 #include "base/sleeper.hpp"
 #include "cluster/movable.hpp"
-#include "cluster/pod_groups.hpp"
-#include "cluster/victims.hpp"
-#include "extender/scheduling/pod_view.hpp"
-#include "model/placement.hpp"
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <iterator>
-#include <limits>
-#include <tuple>
 #include <utility>
 
 namespace tangram::extender {
@@ -22,12 +15,10 @@ namespace {
 
 using cluster::Move;
 using kube::EvictionOutcome;
-using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds kLook{500};
-constexpr int kHoursOfDay = 24;
 
 cluster::PodName name_of(const model::Allocation& pod) {
   return {.uid = pod.pod_uid, .ns = pod.pod_namespace, .name = pod.pod_name};
@@ -40,13 +31,6 @@ std::string text_of(const model::Allocation& pod) { return pod.pod_namespace + "
 
 std::string pods(std::size_t count) {
   return count == 1 ? "1 pod" : std::to_string(count) + " pods";
-}
-
-std::vector<std::string> uids_of(const std::vector<Move>& moves) {
-  std::vector<std::string> uids;
-  uids.reserve(moves.size());
-  for (const Move& move : moves) uids.push_back(move.pod->pod_uid);
-  return uids;
 }
 
 }  // namespace
@@ -75,7 +59,20 @@ Defragmenter::Defragmenter(DefragmenterSettings settings, Parts parts)
                 .budgets = *parts_.budgets,
                 .api_timeout = settings_.api_timeout}),
       requests_({.ns = settings_.requests_ns, .api_timeout = settings_.api_timeout},
-                {.api = parts_.api, .clock = parts_.clock, .may_write = *parts_.may_write}) {}
+                {.api = parts_.api, .clock = parts_.clock, .may_write = *parts_.may_write}),
+      request_plans_({.clock = parts_.clock,
+                      .ledger = parts_.ledger,
+                      .pods = parts_.pods,
+                      .chooser = chooser_,
+                      .requests = requests_}),
+      proof_({.ledger = parts_.ledger,
+              .pods = parts_.pods,
+              .promises = parts_.promises,
+              .policies = parts_.policies}),
+      budget_({.per_hour = settings_.moves_per_hour,
+               .from_hour = settings_.from_hour,
+               .until_hour = settings_.until_hour},
+              parts_.clock) {}
 
 void Defragmenter::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
@@ -127,29 +124,10 @@ void Defragmenter::end_request_in_time() {
   }
 }
 
-bool Defragmenter::is_time() const {
-  const auto since_midnight = parts_.clock.wall().time_since_epoch() % hours(kHoursOfDay);
-  const auto hour = std::chrono::duration_cast<hours>(since_midnight).count();
-  const bool from = hour >= settings_.from_hour;
-  const bool until = hour < settings_.until_hour;
-  return settings_.until_hour < settings_.from_hour ? from || until : from && until;
-}
-
-void Defragmenter::forget_old_evictions() {
-  const TimePoint time = parts_.clock.now();
-  std::erase_if(evictions_, [&](TimePoint at) { return time - at >= hours(1); });
-}
-
-std::size_t Defragmenter::moves_allowed() {
-  forget_old_evictions();
-  const auto most = static_cast<std::size_t>(settings_.moves_per_hour);
-  return most - std::min(most, evictions_.size());
-}
-
 void Defragmenter::plan() {
-  if (!settings_.enabled || parts_.clock.now() < next_plan_ || !is_time()) return;
+  if (!settings_.enabled || parts_.clock.now() < next_plan_ || !budget_.is_time()) return;
   next_plan_ = parts_.clock.now() + kNextPlan;
-  ChoiceOfMoves found = chooser_.choose({.most = std::min(kMostMoves, moves_allowed()),
+  ChoiceOfMoves found = chooser_.choose({.most = std::min(kMostMoves, budget_.left()),
                                          .min_gain_percent = settings_.min_gain_percent,
                                          .waited = settings_.waited});
   if (found.choice == Choice::kMoves) return start({*std::move(found.moves)});
@@ -157,86 +135,9 @@ void Defragmenter::plan() {
 }
 
 void Defragmenter::plan_request() {
-  const cluster::MoveRequest& request = *requests_.current();
-  const TimePoint time = parts_.clock.now();
-  if (requests_.serial() != requested_.serial) {
-    requested_ = {.serial = requests_.serial()};
-    chooser_.forget_obstacles();  // people may have seen to them
-  }
-  if (report_placed(request) || time < requested_.next_plan) return;
-  ChoiceOfMoves found = chooser_.choose(
-      {.most = request.movers.size(), .request = &request, .left_out = requested_.helpless});
-  if (found.choice == Choice::kMoves) {
-    requested_.helpless_since.reset();
-    requested_.pause = kNextRequestPlan;
-    return start({*std::move(found.moves), requested_.serial});
-  }
-  const bool is_cheap = found.choice == Choice::kNobody;
-  requested_.next_plan = time + (is_cheap ? kNextRequestPlan : requested_.pause);
-  if (!is_cheap) requested_.pause = std::min(2 * requested_.pause, kMostNextRequestPlan);
-  found_none(request, std::move(found));
-}
-
-/// A request without moves that help ends after kHelpless, once all its waiting pods were tried.
-void Defragmenter::found_none(const cluster::MoveRequest& request, ChoiceOfMoves found) {
-  Requested& its = requested_;
-  const TimePoint time = parts_.clock.now();
-  const bool is_round_over = found.choice == Choice::kNobody && !its.helpless.empty();
-  const bool none_helps = found.choice == Choice::kNone || is_round_over;
-  if (!none_helps || is_any_leaving(request)) {
-    its.helpless.clear();
-    its.helpless_since.reset();
-    its.all_tried = false;
-    if (found.choice == Choice::kNobody) plan();
-    return;
-  }
-  if (is_round_over) its.helpless.clear();
-  for (std::string& uid : found.tried) its.helpless.insert(std::move(uid));
-  its.all_tried = its.all_tried || is_round_over;
-  its.cut_short = its.cut_short || found.cut_short;
-  if (!its.helpless_since) its.helpless_since = time;
-  if (!its.all_tried || time - *its.helpless_since < kHelpless) return;
-  count(PlanOutcome::kNone);
-  requests_.end(cluster::MoveState::kStopped,
-                its.cut_short ? "no plan was found in time"
-                              : "the cluster has changed: these moves do not help the waiting "
-                                "pods any more");
-}
-
-/// @returns whether that ends the request: none of its pods waits any more
-bool Defragmenter::report_placed(const cluster::MoveRequest& request) {
-  std::size_t waiting = 0;
-  parts_.ledger.apply([&](const model::Ledger& ledger) {
-    for (const std::string& uid : request.waiting) {
-      const auto* entry = ledger.find(uid);
-      if (entry != nullptr && entry->phase == model::Phase::kConfirmed) {
-        requested_.placed.insert(uid);
-      } else if (entry != nullptr || parts_.pods.find(uid) != nullptr) {
-        ++waiting;
-      }
-    }
-  });
-  requests_.placed(requested_.placed.size());
-  if (waiting > 0) return false;
-  const std::size_t gone =
-      request.waiting.size() - std::min(requests_.placed(), request.waiting.size());
-  if (gone == 0) {
-    requests_.end(cluster::MoveState::kDone, "");
-  } else {
-    requests_.end(cluster::MoveState::kStopped, std::to_string(gone) +
-                                                    " of the waiting pods no longer " +
-                                                    (gone == 1 ? "exists" : "exist"));
-  }
-  return true;
-}
-
-bool Defragmenter::is_any_leaving(const cluster::MoveRequest& request) const {
-  return parts_.ledger.apply([&](const model::Ledger& ledger) {
-    return std::ranges::any_of(request.movers, [&](const std::string& uid) {
-      const auto* entry = ledger.find(uid);
-      return entry != nullptr && entry->allocation->terminating;
-    });
-  });
+  auto [moves, idle] = request_plans_.next();
+  if (moves) return start({*std::move(moves), requests_.serial()});
+  if (idle) plan();
 }
 
 MoveObstacle Defragmenter::rehearse(const Run& run) {
@@ -279,8 +180,7 @@ void Defragmenter::start(Run run) {
                                 RoomMaker::kDefragmenter)) {
     return stop("others make room for the pod", kNextPlan);
   }
-  if (is_offered(*run_)) return drop("another node takes the waiting pod", kNextPlan);
-  if (!holds(*run_)) return stop("the cluster has changed meanwhile", kNextPlan);
+  if (const MoveObstacle obstacle = proof_.obstacle(*run_, 0); obstacle) return stop(obstacle);
   run_->nominated = true;
   if (const MoveObstacle obstacle = nominate(*waiting, run_->node); obstacle) {
     return obstacle.unknown ? drop(obstacle.why, kAfterStop) : stop(obstacle.why, kAfterStop);
@@ -331,32 +231,9 @@ void Defragmenter::go_on() {
 /// Nothing if the waiting pod needs the moves still, or all has begun and it has its node: it may
 /// be faster than the last next pod.
 MoveObstacle Defragmenter::reason_to_end(const Run& run) const {
-  MoveObstacle obstacle = waiting_obstacle(run);
+  MoveObstacle obstacle = proof_.waiting_obstacle(run);
   if (!obstacle || has_moves_left(run)) return obstacle;
-  const std::string& uid = run.wanted.next.pod->uid;
-  const bool has_node = parts_.ledger.apply([&](const model::Ledger& ledger) {
-    const auto* entry = ledger.find(uid);
-    return entry != nullptr && entry->phase != model::Phase::kReserved &&
-           entry->allocation->node == run.node;
-  });
-  return has_node ? MoveObstacle() : obstacle;
-}
-
-/// Why the pod does not wait as it was planned.
-MoveObstacle Defragmenter::waiting_obstacle(const Run& run) const {
-  const kube::Pod& planned = *run.wanted.next.pod;
-  const cluster::PodPtr pod = parts_.pods.find(planned.uid);
-  if (pod == nullptr || pod->deleting) {
-    return {.why = "the waiting pod does not wait any more", .of_waiting = true};
-  }
-  // A promise ends some time after the last pod has left, if the waiting pod does not take the
-  // room.
-  if (parts_.promises.maker(planned.uid) != RoomMaker::kDefragmenter) {
-    return {.why = "the room was not taken in time, or others make room for the waiting pod"};
-  }
-  const auto plan = parts_.policies.plan(*pod);
-  const bool same = !pod->gated && plan && plan->demand == run.wanted.next.plan.demand;
-  return same ? MoveObstacle() : MoveObstacle{.why = "the waiting pod requests something else"};
+  return proof_.has_node(run) ? MoveObstacle() : obstacle;
 }
 
 void Defragmenter::finish() {
@@ -367,53 +244,14 @@ void Defragmenter::finish() {
   next_plan_ = parts_.clock.now() + kNextPlan;
 }
 
-bool Defragmenter::is_offered(const Run& run) const {
-  return parts_.ledger.apply([&](model::Ledger& ledger) {
-    ledger.expire_reservations();
-    return ledger.find(run.wanted.next.pod->uid) != nullptr;
-  });
-}
-
-/// Do the pods that are still to move stand as they did, and does the waiting pod fit once they are
-/// gone? That their next pods have places is reserved.
-bool Defragmenter::holds(const Run& run) const {
-  const cluster::ClusterPtr cluster = parts_.ledger.snapshot();
-  const kube::Pod& waiting = *run.wanted.next.pod;
-  const Nominations nominations{parts_.pods, parts_.promises};
-  const auto nominated = nominated_above(nominations, waiting.uid, std::numeric_limits<int>::min());
-  PodView view(*cluster);
-  fit_to_pod(view, waiting, "", nominations, parts_.policies);
-  const model::NodeState* node = view.find(run.node);
-  if (node == nullptr || !node->inventory->draining.empty()) return false;
-  for (std::size_t i = run.done; i < run.moves.size(); ++i) {
-    const model::Allocation& planned = *run.moves[i].pod;
-    const auto standing = std::ranges::find_if(
-        node->allocations, [&](const auto& each) { return each->pod_uid == planned.pod_uid; });
-    // One that ended by itself has left its room, too.
-    if (standing != node->allocations.end() && **standing != planned) return false;
-    const MovePlace& place = run.places[i];
-    const model::NodeState* to = cluster->find(place.room.node);
-    const bool others_wait = place.room.node != run.node && nominated.contains(place.room.node);
-    if (to == nullptr || others_wait || !to->inventory->draining.empty()) return false;
-    const model::NodeState without = model::without_pods(*to, {place.room.pod_uid});
-    if (!cluster::fits_in_tree(place.demand, without)) return false;
-  }
-  const cluster::PodPlan& plan = run.wanted.next.plan;
-  const model::NodeState left = without_leaving(*node, uids_of(run.moves));
-  return cluster::fits_in_tree(plan.demand, left) &&
-         plan.policy->choose(plan.demand, left).has_value();
-}
-
 /// What speaks against the next move at this moment. start() has read all just now.
 MoveObstacle Defragmenter::next_obstacle(Run& run) {
   if (!std::exchange(run.is_read, false)) {
     if (MoveObstacle obstacle = chooser_.arrival_obstacle(run); obstacle) return obstacle;
     if (MoveObstacle obstacle = move_obstacle(run.moves[run.done]); obstacle) return obstacle;
   }
-  if (MoveObstacle obstacle = waiting_obstacle(run); obstacle) return obstacle;
-  if (is_offered(run)) return {.why = "another node takes the waiting pod", .of_waiting = true};
-  if (parts_.budgets() != nullptr && holds(run)) return {};
-  return {.why = "the cluster is not as it was planned any more"};
+  if (parts_.budgets() == nullptr) return {.why = "the disruption budgets are not known"};
+  return proof_.obstacle(run, run.done);
 }
 
 void Defragmenter::begin_next(Run& run) {
@@ -425,7 +263,7 @@ void Defragmenter::begin_next(Run& run) {
     run.leaving = Leaving{.since = parts_.clock.now(), .gone = parts_.clock.now()};
     return;
   }
-  if (run.request == 0 && (!is_time() || moves_allowed() == 0)) {
+  if (run.request == 0 && (!budget_.is_time() || budget_.left() == 0)) {
     return stop("no more moves are allowed now", kNextPlan);
   }
   const MoveObstacle obstacle = next_obstacle(run);
@@ -444,11 +282,10 @@ void Defragmenter::begin_next(Run& run) {
 
 std::optional<Defragmenter::Leaving> Defragmenter::evict(Run& run) {
   const Move& move = run.moves[run.done];
-  forget_old_evictions();
-  evictions_.push_back(parts_.clock.now());
+  budget_.spend();
   const kube::EvictionAnswer answer = parts_.relocation.begin(move);
   const bool stays = answer.outcome == EvictionOutcome::kRefused;
-  if (stays || answer.outcome == EvictionOutcome::kGone) evictions_.pop_back();
+  if (stays || answer.outcome == EvictionOutcome::kGone) budget_.give_back();
   if (stays) {
     refused(move);
     parts_.places.end(move.pod->pod_uid);
@@ -546,7 +383,7 @@ void Defragmenter::drop(const std::string& why, seconds pause) {
                why);
   count(PlanOutcome::kStopped);
   next_plan_ = parts_.clock.now() + pause;
-  requested_.next_plan = parts_.clock.now() + std::min(pause, kMostNextRequestPlan);
+  request_plans_.pause(pause);
   parts_.places.end_unused();
   const bool was_ours = parts_.promises.withdraw(pod.uid, RoomMaker::kDefragmenter);
   const bool is_of_others = !was_ours && parts_.promises.made_to(pod.uid);

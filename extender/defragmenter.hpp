@@ -7,8 +7,11 @@
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
+#include "extender/move_budget.hpp"
 #include "extender/move_chooser.hpp"
+#include "extender/move_proof.hpp"
 #include "extender/relocation.hpp"
+#include "extender/request_plans.hpp"
 #include "extender/requested_moves.hpp"
 #include "extender/scheduling/denials.hpp"
 #include "extender/scheduling/move_places.hpp"
@@ -22,12 +25,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -100,14 +101,8 @@ class Defragmenter final : public prometheus::Collectable {
   /// Between plans, and after one that was stopped because something went wrong.
   static constexpr std::chrono::seconds kNextPlan{10};
   static constexpr std::chrono::seconds kAfterStop{300};
-  /// Of a request, whose operator waits; doubling, because each plan reads all nodes.
-  static constexpr std::chrono::seconds kNextRequestPlan{2};
-  static constexpr std::chrono::seconds kMostNextRequestPlan = kNextPlan;
   /// A request that cannot be read anew for so long holds no more places.
   static constexpr std::chrono::seconds kUnconfirmed{60};
-  /// A request ends if its pods find no moves for so long: reservations of pods that are being
-  /// placed last for seconds, and kube-scheduler has asked about all pods by then.
-  static constexpr std::chrono::seconds kHelpless{30};
   /// A pod is gone, and no pod of its controller waits: so long until it counts as moved, though
   /// its place was not taken. Controllers make the next one within seconds, but for quotas and
   /// back-off.
@@ -166,15 +161,8 @@ class Defragmenter final : public prometheus::Collectable {
   /// @param kept  no place that is reserved was lost. @returns "" if there is none
   [[nodiscard]] std::string reason_to_stop(bool kept) const;
   void end_request_in_time();
-  [[nodiscard]] bool is_time() const;
-  [[nodiscard]] std::size_t moves_allowed();
-  void forget_old_evictions();
-
   void plan();
   void plan_request();
-  bool report_placed(const cluster::MoveRequest& request);
-  void found_none(const cluster::MoveRequest& request, ChoiceOfMoves found);
-  [[nodiscard]] bool is_any_leaving(const cluster::MoveRequest& request) const;
   void start(Run run);
   [[nodiscard]] MoveObstacle rehearse(const Run& run);
   [[nodiscard]] MoveObstacle move_obstacle(const cluster::Move& move);
@@ -185,11 +173,7 @@ class Defragmenter final : public prometheus::Collectable {
 
   void go_on();
   [[nodiscard]] MoveObstacle reason_to_end(const Run& run) const;
-  [[nodiscard]] MoveObstacle waiting_obstacle(const Run& run) const;
   void finish();
-  /// Is the waiting pod being placed on another node?
-  [[nodiscard]] bool is_offered(const Run& run) const;
-  [[nodiscard]] bool holds(const Run& run) const;
   void watch(Run& run);
   bool look_at_leaving(Run& run);
   void begin_next(Run& run);
@@ -214,22 +198,12 @@ class Defragmenter final : public prometheus::Collectable {
   const Parts parts_;
   MoveChooser chooser_;
   RequestedMoves requests_;
-  std::deque<TimePoint> evictions_;  ///< of the last hour
+  RequestPlans request_plans_;
+  const MoveProof proof_;
+  MoveBudget budget_;
   std::optional<Run> run_;
   std::map<std::string, std::string, std::less<>> in_vain_;  ///< nominations to clear: node by UID
   TimePoint next_plan_{};
-  /// What is known of the request that is under way.
-  struct Requested {
-    std::uint64_t serial = 0;  ///< RequestedMoves::serial()
-    TimePoint next_plan{};
-    std::chrono::seconds pause = kNextRequestPlan;  ///< until the plan after that
-    std::set<std::string, std::less<>> placed{};    ///< UIDs of waiting pods that had nodes
-    std::optional<TimePoint> helpless_since{};
-    std::set<std::string, std::less<>> helpless{};  ///< UIDs of waiting pods without a plan
-    bool all_tried = false;
-    bool cut_short = false;
-  };
-  Requested requested_;
   std::array<std::atomic<std::uint64_t>, kMoveOutcomes> moves_{};
   std::array<std::atomic<std::uint64_t>, kPlanOutcomes> plans_{};
 };

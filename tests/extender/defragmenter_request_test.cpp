@@ -78,7 +78,7 @@ TEST_F(DefragmenterRequestTest, MovesThePodsThatAreNamedAtOnce) {
 TEST_F(DefragmenterRequestTest, MovesNoOtherPods) {
   bound("more-b", "b", "ReplicaSet", "0.1");
   request("r", {"on-b"});
-  look_for(Defragmenter::kHelpless - 2s);
+  look_for(RequestPlans::kHelpless - 2s);
   EXPECT_EQ(progress(), (MoveProgress{.id = "r"})) << "others may leave, or be asked about";
   look_for(6s);
   EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U) << "more-b stays, so whole does not fit on b";
@@ -159,7 +159,7 @@ TEST_F(DefragmenterRequestTest, EndsWhenItsTimeIsOver) {
   rig_.end_pod("whole");
   wants_a_card("lower", -5);
   request("r", {"on-b"}, {"lower"});
-  look_for(Defragmenter::kHelpless + 4s);
+  look_for(RequestPlans::kHelpless + 4s);
   EXPECT_EQ(progress().state, MoveState::kStopped) << "on-b has a higher priority";
   rig_.denials.forget(uid("lower"));
   request("again", {"on-b"}, {"lower"}, 30s);
@@ -356,7 +356,7 @@ TEST_F(DefragmenterRequestTest, TheNextLeaderGoesOn) {
                                   R"({"status":{"nominatedNodeName":null}})"));
   rig_.show("whole");
   rig_.show(first);
-  look_for(Defragmenter::kHelpless + 10s);
+  look_for(RequestPlans::kHelpless + 10s);
   EXPECT_EQ(progress(), (MoveProgress{.id = "r", .evicted = 1})) << "the first is still leaving";
   rig_.end_pod(first);
   pod("next", first == "on-b" ? "0.4" : "0.1", "ReplicaSet");

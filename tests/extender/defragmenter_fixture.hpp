@@ -78,6 +78,12 @@ class DefragmenterTest : public VerbsTest {
     EXPECT_EQ(rig_.bind(name, uid, node).outcome, BindOutcome::kBound);
     rig_.show(name);
   }
+  /// So that two have to move for a whole card.
+  void add_one_on_each() {
+    for (const char* node : {"a", "b", "c"}) {
+      bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
+    }
+  }
   void wants_a_card(const std::string& name = "whole", int priority = 0) {
     pod(name, "1", "", priority);
     ask_again(name);
@@ -111,6 +117,11 @@ class DefragmenterTest : public VerbsTest {
   void replace(const std::string& mover) {
     pod(mover + "-next", "0.4", "ReplicaSet");
     rig_.end_pod(mover);
+  }
+  /// The pod of add_one_on_each() or the other one is gone; ReplicaSet "owner" makes "next".
+  void replace_by_next(const std::string& mover) {
+    rig_.end_pod(mover);
+    pod("next", mover.starts_with("on-") ? "0.4" : "0.1", "ReplicaSet");
   }
   void bind_next(const std::string& name, const std::string& node) {
     const std::string uid = rig_.table.find("ml", name)->uid;

@@ -138,9 +138,7 @@ TEST_F(DefragmenterRequestTest, AsksAgainWhereTheApiServerDoesNotAnswer) {
 }
 
 TEST_F(DefragmenterRequestTest, EndsWhereItIsWithdrawn) {
-  for (const char* node : {"a", "b", "c"}) {
-    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
-  }
+  add_one_on_each();
   request("r", {"on-b", "more-b"});
   look_for(1s);
   ASSERT_EQ(leaving().size(), 1U);
@@ -148,8 +146,7 @@ TEST_F(DefragmenterRequestTest, EndsWhereItIsWithdrawn) {
   look_for(3s);
   EXPECT_EQ(plans("stopped"), 1);
   const std::string first = leaving().front();
-  rig_.end_pod(first);
-  pod("next", first == "on-b" ? "0.4" : "0.1", "ReplicaSet");
+  replace_by_next(first);
   arrive("next");
   look_for(600s);
   EXPECT_EQ(leaving(), Lines{}) << "the other one stays";
@@ -203,15 +200,12 @@ TEST_F(DefragmenterRequestTest, BeginsNoMoveWhereItCannotBeReadAnew) {
 }
 
 TEST_F(DefragmenterRequestTest, EndsWhereAPodIsTakenOutOfIt) {
-  for (const char* node : {"a", "b", "c"}) {
-    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
-  }
+  add_one_on_each();
   request("r", {"on-b", "more-b"});
   look_for(1s);
   ASSERT_EQ(leaving().size(), 1U);
   const std::string first = leaving().front();
-  rig_.end_pod(first);
-  pod("next", first == "on-b" ? "0.4" : "0.1", "ReplicaSet");
+  replace_by_next(first);
   bind_next("next", nodes_for("next").substr(2, 1));
   request("r", {first == "on-b" ? "on-a" : "more-a"});
   look_for(600s);
@@ -341,9 +335,7 @@ TEST_F(DefragmenterRequestTest, TakesNoneForHours) {
 }
 
 TEST_F(DefragmenterRequestTest, TheNextLeaderGoesOn) {
-  for (const char* node : {"a", "b", "c"}) {
-    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
-  }
+  add_one_on_each();
   request("r", {"on-b", "more-b"});
   look_for(3s);  // so that it is reported
   ASSERT_EQ(leaving().size(), 1U);
@@ -358,8 +350,7 @@ TEST_F(DefragmenterRequestTest, TheNextLeaderGoesOn) {
   rig_.show(first);
   look_for(RequestPlans::kHelpless + 10s);
   EXPECT_EQ(progress(), (MoveProgress{.id = "r", .evicted = 1})) << "the first is still leaving";
-  rig_.end_pod(first);
-  pod("next", first == "on-b" ? "0.4" : "0.1", "ReplicaSet");
+  replace_by_next(first);
   bind_next("next", "a");
   ask_again("whole");
   look_for(13s);

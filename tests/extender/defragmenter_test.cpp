@@ -136,9 +136,7 @@ TEST_F(DefragmenterTest, EvictsNobodyBesideAPodThatKeepsOthersAway) {
 }
 
 TEST_F(DefragmenterTest, StopsIfTheWaitingPodIsGone) {
-  for (const char* node : {"a", "b", "c"}) {
-    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
-  }
+  add_one_on_each();
   wants_a_card();
   look_for(61s);
   ASSERT_EQ(leaving().size(), 1U) << "the first of two";
@@ -153,9 +151,7 @@ TEST_F(DefragmenterTest, StopsIfTheWaitingPodIsGone) {
 }
 
 TEST_F(DefragmenterTest, MovesOneAfterTheOther) {
-  for (const char* node : {"a", "b", "c"}) {
-    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
-  }
+  add_one_on_each();
   wants_a_card();
   look_for(61s);
   look_for(100s);
@@ -294,9 +290,7 @@ TEST_F(DefragmenterTest, AsksKubeSchedulerAgainIfItsLastQuestionIsOld) {
 }
 
 TEST_F(DefragmenterTest, StopsIfTheWaitingPodAsksForSomethingElse) {
-  for (const char* node : {"a", "b", "c"}) {
-    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
-  }
+  add_one_on_each();
   wants_a_card();
   look_for(61s);
   const std::string first = leaving().front();
@@ -312,9 +306,7 @@ TEST_F(DefragmenterTest, StopsIfTheWaitingPodAsksForSomethingElse) {
 }
 
 TEST_F(DefragmenterTest, ReadsAllAgainBeforeTheSecondMove) {
-  for (const char* node : {"a", "b", "c"}) {
-    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
-  }
+  add_one_on_each();
   wants_a_card();
   look_for(61s);
   const std::string first = leaving().front();
@@ -364,9 +356,7 @@ TEST_F(DefragmenterTest, GoesOnWithTheLastMoveWhileTheWatchIsInterrupted) {
 }
 
 TEST_F(DefragmenterTest, GoesOnIfALaterMoverEndsByItself) {
-  for (const char* node : {"a", "b", "c"}) {
-    bound(std::string("more-") + node, node, "ReplicaSet", "0.1");
-  }
+  add_one_on_each();
   wants_a_card();
   look_for(61s);
   const std::string first = leaving().front();

@@ -36,7 +36,7 @@ struct MoveRequest {
 
 enum class MoveState {
   kRunning,
-  kDone,    ///< each waiting pod has room, or does not need any more
+  kDone,    ///< each waiting pod has had a node
   kStopped  ///< no more moves begin
 };
 [[nodiscard]] std::string_view to_string(MoveState state);

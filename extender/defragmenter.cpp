@@ -119,9 +119,15 @@ std::string Defragmenter::reason_to_stop(bool kept) const {
 /// Once all has begun, what comes of it is reported.
 void Defragmenter::end_request_in_time() {
   const bool is_ending = run_ && requests_.is_current(run_->request) && !has_moves_left(*run_);
-  if (requests_.is_over() && !is_ending) {
-    requests_.end(cluster::MoveState::kStopped, "its time is over");
-  }
+  if (!requests_.is_over() || is_ending) return;
+  const std::string& hindrance = requests_.hindrance();
+  end_request("its time is over" + (hindrance.empty() ? "" : "; last: " + hindrance));
+}
+
+/// It is done if none of its waiting pods waits any more.
+void Defragmenter::end_request(const std::string& why) {
+  if (requests_.current() != nullptr && request_plans_.report()) return;
+  requests_.end(cluster::MoveState::kStopped, why);
 }
 
 void Defragmenter::plan() {
@@ -135,9 +141,10 @@ void Defragmenter::plan() {
 }
 
 void Defragmenter::plan_request() {
-  auto [moves, idle] = request_plans_.next();
-  if (moves) return start({*std::move(moves), requests_.serial()});
-  if (idle) plan();
+  RequestPlans::Next next = request_plans_.next();
+  if (next.moves) return start({*std::move(next.moves), requests_.serial()});
+  if (next.helpless) count(PlanOutcome::kNone);
+  if (next.idle) plan();
 }
 
 MoveObstacle Defragmenter::rehearse(const Run& run) {
@@ -197,9 +204,10 @@ void Defragmenter::give_up(const Run& run, const MoveObstacle& obstacle) {
   const auto level = obstacle.unknown ? spdlog::level::debug : spdlog::level::info;
   spdlog::log(level, "no pod moves for pod {}: {}", waiting.full_name(), obstacle.why);
   chooser_.put_off(waiting);
-  if (run.request != 0 && !obstacle.unknown && !obstacle.of_waiting) {
-    requests_.end(cluster::MoveState::kStopped, obstacle.why);
-  }
+  if (run.request == 0 || obstacle.of_waiting) return;
+  if (!obstacle.unknown) return end_request(obstacle.why);
+  requests_.hindered(obstacle.why);
+  request_plans_.pause(kNextPlan);
 }
 
 MoveObstacle Defragmenter::nominate(const kube::Pod& pod, const std::string& node) const {
@@ -250,8 +258,9 @@ MoveObstacle Defragmenter::next_obstacle(Run& run) {
     if (MoveObstacle obstacle = chooser_.arrival_obstacle(run); obstacle) return obstacle;
     if (MoveObstacle obstacle = move_obstacle(run.moves[run.done]); obstacle) return obstacle;
   }
-  if (parts_.budgets() == nullptr) return {.why = "the disruption budgets are not known"};
-  return proof_.obstacle(run, run.done);
+  if (MoveObstacle obstacle = proof_.obstacle(run, run.done); obstacle) return obstacle;
+  return parts_.budgets() != nullptr ? MoveObstacle()
+                                     : MoveObstacle{.why = "the disruption budgets are not known"};
 }
 
 void Defragmenter::begin_next(Run& run) {
@@ -260,6 +269,7 @@ void Defragmenter::begin_next(Run& run) {
       [&](const model::Ledger& ledger) { return ledger.find(mover) != nullptr; });
   if (!stands) {  // it ended by itself, and its controller makes another all the same
     (void)parts_.places.evicted(mover);
+    run.is_read = false;
     run.leaving = Leaving{.since = parts_.clock.now(), .gone = parts_.clock.now()};
     return;
   }
@@ -271,7 +281,7 @@ void Defragmenter::begin_next(Run& run) {
   if (obstacle) return stop(obstacle);
   if (run.request != 0 && !requests_.confirm()) {
     const bool too_long = parts_.clock.now() - run.ready >= kUnconfirmed;
-    if (too_long) drop("the request cannot be read", kNextPlan);
+    if (too_long) drop("the request was not confirmed", kNextPlan);
     return;  // the next look ends it, or asks again
   }
   if (!parts_.may_write(settings_.api_timeout)) return;  // the next look ends it
@@ -368,7 +378,7 @@ void Defragmenter::moved(Run& run) {
 }
 
 void Defragmenter::stop(const std::string& why, seconds pause) {
-  if (requests_.is_current(run_->request)) requests_.end(cluster::MoveState::kStopped, why);
+  if (requests_.is_current(run_->request)) end_request(why);
   drop(why, pause);
 }
 

@@ -90,7 +90,8 @@ inline constexpr std::size_t kPlanOutcomes = 3;
 ///
 /// An operator's request (RequestedMoves) is carried out in the same way, whatever the settings
 /// say of moves that nobody has requested: the pods that it names move, and no others, for waiting
-/// pods that it names. It ends at the first difference.
+/// pods that it names. It ends at the first difference, unless only one of its waiting pods needs
+/// no moves any more.
 ///
 /// Threads: run() on its own; look() one at a time; Collect() from any.
 class Defragmenter final : public prometheus::Collectable {
@@ -161,6 +162,7 @@ class Defragmenter final : public prometheus::Collectable {
   /// @param kept  no place that is reserved was lost. @returns "" if there is none
   [[nodiscard]] std::string reason_to_stop(bool kept) const;
   void end_request_in_time();
+  void end_request(const std::string& why);
   void plan();
   void plan_request();
   void start(Run run);

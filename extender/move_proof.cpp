@@ -16,7 +16,6 @@ std::vector<std::string> uids_of(const std::vector<cluster::Move>& moves) {
   return uids;
 }
 
-/// Why the pod does not wait as it was planned.
 MoveObstacle MoveProof::waiting_obstacle(const ChosenMoves& chosen) const {
   const kube::Pod& planned = *chosen.wanted.next.pod;
   const cluster::PodPtr pod = parts_.pods.find(planned.uid);

@@ -39,16 +39,23 @@ class RequestPlans {
     std::optional<ChosenMoves> moves = std::nullopt;
     /// Its pods wait for something else: moves that nobody has requested may go on.
     bool idle = false;
+    bool helpless = false;  ///< the request was ended, because no moves help
   };
   /// To be called while there is a request.
   [[nodiscard]] Next next();
+  /// Reports which waiting pods of the current request have nodes.
+  /// @returns whether that ends it: none of them waits any more
+  bool report();
   /// No plan for so long, kMostNextPlan at most.
   void pause(std::chrono::seconds time);
 
  private:
-  [[nodiscard]] bool report_placed(const cluster::MoveRequest& request);
   [[nodiscard]] bool is_any_leaving(const cluster::MoveRequest& request) const;
-  void found_none(const ChoiceOfMoves& found);
+  /// @returns whether that ends the request
+  [[nodiscard]] bool found_none(const ChoiceOfMoves& found);
+  void notice_new_request();
+  /// Something may help again.
+  void start_over();
 
   /// What is known of one request.
   struct Known {

@@ -102,6 +102,7 @@ void RequestedMoves::take(MoveRequest request, const std::optional<MoveProgress>
 void RequestedMoves::evicted(std::uint64_t serial) {
   if (serial == 0 || serial != serial_) return;
   ++progress_.evicted;
+  progress_.message.clear();
   to_report_ = true;
 }
 
@@ -109,6 +110,11 @@ void RequestedMoves::placed(std::size_t count) {
   if (count <= progress_.placed) return;
   progress_.placed = count;
   to_report_ = true;
+}
+
+void RequestedMoves::hindered(const std::string& why) {
+  to_report_ = to_report_ || progress_.message != why;
+  progress_.message = utf8_prefix(why, MoveProgress::kLongestMessage);
 }
 
 void RequestedMoves::end(MoveState state, const std::string& message) {

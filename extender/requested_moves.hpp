@@ -65,6 +65,9 @@ class RequestedMoves {
   /// So many waiting pods have nodes; what was reported before does not get less.
   void placed(std::size_t count);
   [[nodiscard]] std::size_t placed() const { return progress_.placed; }
+  /// Why nothing moves for now.
+  void hindered(const std::string& why);
+  [[nodiscard]] const std::string& hindrance() const { return progress_.message; }
   /// No more moves of the request begin.
   void end(cluster::MoveState state, const std::string& message);
 

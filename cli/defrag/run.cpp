@@ -150,8 +150,7 @@ Result<void> request_moves(const MovesPlace& place, const MoveRequest& request, 
   const auto other = cluster::read_move_request(found->request);
   if (other && is_open(*other, progress_in(*found), now - kAfterEnd)) {
     return fail(Errc::kConflict, "another request is under way, until " + rfc3339(other->until) +
-                                     " at the latest; wait for its end, or, " +
-                                     how_to_withdraw(place));
+                                     " at the latest; wait for its end; " + how_to_withdraw(place));
   }
   const std::string text = cluster::to_json(request);
   auto written = write(place, text, found->version);

@@ -254,6 +254,44 @@ TEST_F(DefragmenterRequestTest, KeepsTheRoomThatAllItsMovesHaveMade) {
   EXPECT_NE(json_at(verbs().filter(ask("thief", R"(["b"])")), "NodeNames"), R"(["b"])");
 }
 
+TEST_F(DefragmenterRequestTest, IsDoneIfItsTimeEndsWhileThePodComes) {
+  request("r", {"on-b"}, {"whole"}, 10s);
+  look_for(1s);
+  replace("on-b");
+  arrive("on-b-next");
+  look_for(9s);
+  EXPECT_EQ(progress().state, MoveState::kRunning) << "nothing is left to begin";
+  bind_next("whole", "b");
+  look_for(5s);
+  EXPECT_EQ(progress(),
+            (MoveProgress{.id = "r", .state = MoveState::kDone, .evicted = 1, .placed = 1}));
+}
+
+TEST_F(DefragmenterRequestTest, SaysWhatHinderedIt) {
+  rig_.api.plan().add(
+      {.match = kEvictions, .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 403}});
+  request("r", {"on-b"}, {"whole"}, 60s);
+  look_for(50s);
+  EXPECT_THAT(progress().message, HasSubstr("would not be evicted"));
+  EXPECT_LE(rig_.api.calls(kEvictions).size(), 6U);
+  look_for(15s);
+  EXPECT_EQ(progress().state, MoveState::kStopped);
+  EXPECT_THAT(progress().message, HasSubstr("its time is over; last: "));
+}
+
+TEST_F(DefragmenterRequestTest, ReadsAllAnewBeforeTheNextMove) {
+  add_one_on_each();
+  request("r", {"on-b", "more-b"});
+  defragmenter_->look();
+  ASSERT_EQ(leaving().size(), 1U);
+  const std::string first = leaving().front();
+  replace_by_next(first);
+  patch_node("b", R"({"unschedulable":true})");
+  arrive("next");
+  look_for(60s);
+  EXPECT_EQ(leaving(), Lines{}) << "the waiting pod may not have b any more";
+}
+
 TEST_F(DefragmenterRequestTest, CountsAPodThatHasEndedSince) {
   wants_a_card("other");
   rig_.denials.forget(uid("other"));

@@ -117,6 +117,12 @@ void look_at_grant(const kube::Pod& pod, const Result<PodPlan>& plan, const Reco
 
 }  // namespace
 
+PodName name_of(const model::Allocation& pod) {
+  return {.uid = pod.pod_uid, .ns = pod.pod_namespace, .name = pod.pod_name};
+}
+
+PodName name_of(const kube::Pod& pod) { return {.uid = pod.uid, .ns = pod.ns, .name = pod.name}; }
+
 std::string_view to_string(Finding finding) {
   switch (finding) {
     case Finding::kRequestInvalid:

@@ -48,6 +48,8 @@ struct PodName {
   std::string ns;
   std::string name;
 };
+[[nodiscard]] PodName name_of(const model::Allocation& pod);
+[[nodiscard]] PodName name_of(const kube::Pod& pod);
 struct NotedPod {
   PodName pod;
   std::vector<Note> notes;

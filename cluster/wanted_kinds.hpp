@@ -7,7 +7,7 @@
 
 namespace tangram::cluster {
 
-/// Wanted pods of which one will do as well as another, but for the nodes that take them.
+/// Wanted pods that are alike, but for the nodes that take them.
 struct WantedKind {
   std::vector<std::size_t> waiting;  ///< indices, in order
 };

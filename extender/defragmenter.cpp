@@ -20,12 +20,6 @@ using std::chrono::seconds;
 
 constexpr milliseconds kLook{500};
 
-cluster::PodName name_of(const model::Allocation& pod) {
-  return {.uid = pod.pod_uid, .ns = pod.pod_namespace, .name = pod.pod_name};
-}
-cluster::PodName name_of(const kube::Pod& pod) {
-  return {.uid = pod.uid, .ns = pod.ns, .name = pod.name};
-}
 /// For the log: the API server's errors name pods anyway.
 std::string text_of(const model::Allocation& pod) { return pod.pod_namespace + "/" + pod.pod_name; }
 
@@ -192,7 +186,7 @@ void Defragmenter::start(Run run) {
   if (const MoveObstacle obstacle = nominate(*waiting, run_->node); obstacle) {
     return obstacle.unknown ? drop(obstacle.why, kAfterStop) : stop(obstacle.why, kAfterStop);
   }
-  parts_.report(name_of(*waiting), "MakingRoom",
+  parts_.report(cluster::name_of(*waiting), "MakingRoom",
                 "moving " + pods(run_->moves.size()) + " from node " + run_->node +
                     ", where this pod gets room on a card then");
   begin_next(*run_);
@@ -312,7 +306,7 @@ std::optional<Defragmenter::Leaving> Defragmenter::evict(Run& run) {
   spdlog::info("pod {} moves from node {} to {}, so that pod {} fits", text_of(*move.pod), run.node,
                move.next.node, run.wanted.next.pod->full_name());
   // The waiting pod may be another tenant's: its UID says enough to who may see it.
-  parts_.report(name_of(*move.pod), "Moved",
+  parts_.report(cluster::name_of(*move.pod), "Moved",
                 "evicted to make room for pod " + run.wanted.next.pod->uid +
                     "; room for the next pod of its controller is reserved on node " +
                     move.next.node);

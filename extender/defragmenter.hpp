@@ -37,7 +37,7 @@
 namespace tangram::extender {
 
 struct DefragmenterSettings {
-  // Of moves that nobody has requested:
+  // Of moves without a request:
   bool enabled = false;
   int moves_per_hour = 10;
   /// Hours of the day in UTC in which moves begin: from <= hour < until, over midnight if until is
@@ -89,14 +89,14 @@ inline constexpr std::size_t kPlanOutcomes = 3;
 /// cluster as it is. Nobody moves while a watch is interrupted or budgets are not known.
 ///
 /// An operator's request (RequestedMoves) is carried out in the same way, whatever the settings
-/// say of moves that nobody has requested: the pods that it names move, and no others, for waiting
+/// say of moves without a request: the pods that it names move, and no others, for waiting
 /// pods that it names. It ends at the first difference, unless only one of its waiting pods needs
 /// no moves any more.
 ///
 /// Threads: run() on its own; look() one at a time; Collect() from any.
 class Defragmenter final : public prometheus::Collectable {
  public:
-  /// Of one plan that nobody has requested. More than a handful take longer than a waiting pod has
+  /// Of one plan without a request. More than a handful take longer than a waiting pod has
   /// use for.
   static constexpr std::size_t kMostMoves = 10;
   /// Between plans, and after one that was stopped because something went wrong.
@@ -148,7 +148,7 @@ class Defragmenter final : public prometheus::Collectable {
     std::optional<TimePoint> gone{};  ///< since when
   };
   struct Run : ChosenMoves {
-    std::uint64_t request = 0;  ///< RequestedMoves::serial(); 0 = nobody has requested it
+    std::uint64_t request = 0;  ///< RequestedMoves::serial(); 0 = without a request
     std::size_t done = 0;
     std::size_t evicted = 0;
     std::optional<Leaving> leaving{};

@@ -34,10 +34,6 @@ Result<void> list(kube::KubeApi& api, const kube::Request& request,
   return {};
 }
 
-cluster::PodName name_of(const model::Allocation& pod) {
-  return {.uid = pod.pod_uid, .ns = pod.pod_namespace, .name = pod.pod_name};
-}
-
 Errc meaning_of(int status) {
   if (status == kForbidden) return Errc::kConflict;
   return status == kNotFound ? Errc::kNotFound : Errc::kUnavailable;
@@ -100,7 +96,7 @@ const MovablePods::Known* MovablePods::find(const model::Allocation& pod) {
   if (const auto found = known_.find(pod.pod_uid); found != known_.end()) return &found->second;
   if (reads_ == kMostReads) return nullptr;
   ++reads_;
-  auto known = read(name_of(pod));
+  auto known = read(cluster::name_of(pod));
   if (!known) {
     spdlog::debug("pod {}/{} is not moved: {}", pod.pod_namespace, pod.pod_name,
                   known.error().message);
@@ -157,7 +153,7 @@ bool MovablePods::is_open(const std::string& node) const {
 
 MoveObstacle MovablePods::obstacle(const model::Allocation& pod, const std::string& to) {
   known_.erase(pod.pod_uid);
-  const auto known = read(name_of(pod));
+  const auto known = read(cluster::name_of(pod));
   if (!known) return obstacle_of(known.error());
   if (!known->movable) return {.why = "the pod may not move any more"};
   if (cluster::has_waiting_pod(known->pod.controller, known->pod.ns, parts_.pods)) {
@@ -169,7 +165,7 @@ MoveObstacle MovablePods::obstacle(const model::Allocation& pod, const std::stri
 }
 
 MoveObstacle MovablePods::obstacle(const kube::Pod& waiting, const std::string& to) const {
-  auto known = read({.uid = waiting.uid, .ns = waiting.ns, .name = waiting.name});
+  auto known = read(cluster::name_of(waiting));
   if (!known) {
     MoveObstacle obstacle = obstacle_of(known.error());
     obstacle.of_waiting = !obstacle.unknown;  // it is gone

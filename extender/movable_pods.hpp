@@ -67,7 +67,7 @@ class MovablePods {
   [[nodiscard]] std::shared_ptr<const cluster::PlacelessPod> next_of(
       const model::Allocation& pod, const model::ClusterSnapshot& cluster,
       const cluster::BudgetList& budgets);
-  /// Has this plan been told of every pod that it asked about? Otherwise another one may find more.
+  /// Were all pods read that this plan asked about? If not, the next plan may find more.
   [[nodiscard]] bool knows_all() const { return reads_ < kMostReads; }
   /// Does the node take the next pod of one that next_of() was asked about?
   [[nodiscard]] bool takes(const std::string& uid, const std::string& node) const;

@@ -37,7 +37,7 @@ class RequestPlans {
 
   struct Next {
     std::optional<ChosenMoves> moves = std::nullopt;
-    /// Its pods wait for something else: moves that nobody has requested may go on.
+    /// Its pods wait for something else: moves without a request may go on.
     bool idle = false;
     bool helpless = false;  ///< the request was ended, because no moves help
   };

@@ -15,15 +15,12 @@ namespace tangram::cli {
 
 namespace {
 
+using cluster::name_of;
 using cluster::PlacelessPod;
 
 const cluster::PodRules* rules_of(const DefragCluster& cluster, const std::string& uid) {
   const auto found = cluster.pods.find(uid);
   return found == cluster.pods.end() ? nullptr : &found->second;
-}
-
-cluster::PodName name_of(const kube::Pod& pod) {
-  return {.uid = pod.uid, .ns = pod.ns, .name = pod.name};
 }
 
 /// Why nothing can be planned for a waiting pod; "" = something can.
@@ -191,9 +188,8 @@ Defrag plan_defrag(const DefragCluster& cluster, std::size_t most_moves) {
   }
   const cluster::MovePlan plan = plan_by_priority(cluster, wanted, most_moves);
   for (const cluster::Move& move : plan.moves) {
-    defrag.moves.push_back({.pod = {move.pod->pod_uid, move.pod->pod_namespace, move.pod->pod_name},
-                            .from = seat_of(*move.pod),
-                            .to = seat_of(move.next)});
+    defrag.moves.push_back(
+        {.pod = name_of(*move.pod), .from = seat_of(*move.pod), .to = seat_of(move.next)});
   }
   for (const cluster::Arrival& arrival : plan.arrivals) {
     const PlacelessPod& pod = wanted[arrival.wanted].next;

@@ -12,6 +12,7 @@ using cluster::MoveRequest;
 using cluster::MoveState;
 using ::testing::HasSubstr;
 
+const testing::CallMatch kReads{.method = kube::Method::kGet, .path_ends = "/tangram-defrag"};
 const testing::CallMatch kReports{.method = kube::Method::kPatch, .path_ends = "/tangram-defrag"};
 
 class DefragmenterRequestTest : public DefragmenterTest {
@@ -44,6 +45,12 @@ class DefragmenterRequestTest : public DefragmenterTest {
     for (const std::string& name : movers) text.movers.push_back(uid(name));
     for (const std::string& name : waiting) text.waiting.push_back(uid(name));
     write(cluster::to_json(text));
+  }
+  /// @param times  0 = always
+  void refuse(const testing::CallMatch& match, int status, std::uint64_t times = 0) {
+    rig_.api.plan().add({.match = match,
+                         .fault = {.kind = testing::Fault::Kind::kAnswer, .status = status},
+                         .times = times});
   }
   /// As an operator reads it; id "" = none is written.
   MoveProgress progress() {
@@ -116,9 +123,7 @@ TEST_F(DefragmenterRequestTest, GoesOnWithTheNextWaitingPod) {
 
 TEST_F(DefragmenterRequestTest, EndsAtTheFirstDifference) {
   request("r", {"on-b"});
-  rig_.api.plan().add({.match = kEvictions,
-                       .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 429},
-                       .times = 1});
+  refuse(kEvictions, 429, 1);
   look_for(5s);
   EXPECT_EQ(progress().state, MoveState::kStopped);
   EXPECT_THAT(progress().message, HasSubstr("ml/on-b would not be evicted"));
@@ -128,9 +133,7 @@ TEST_F(DefragmenterRequestTest, EndsAtTheFirstDifference) {
 
 TEST_F(DefragmenterRequestTest, AsksAgainWhereTheApiServerDoesNotAnswer) {
   request("r", {"on-b"});
-  rig_.api.plan().add({.match = {.method = kube::Method::kGet, .path_ends = "/pods/on-b"},
-                       .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 503},
-                       .times = 1});
+  refuse({.method = kube::Method::kGet, .path_ends = "/pods/on-b"}, 503, 1);
   look_for(500ms);
   EXPECT_EQ(leaving(), Lines{});
   look_for(5s);
@@ -188,11 +191,7 @@ TEST_F(DefragmenterRequestTest, BeginsNoMoveIfItIsWithdrawnWhileItIsPlanned) {
 
 TEST_F(DefragmenterRequestTest, BeginsNoMoveWhereItCannotBeReadAnew) {
   request("r", {"on-b"});
-  while_planning_ = [this] {
-    rig_.api.plan().add({.match = {.method = kube::Method::kGet, .path_ends = "/tangram-defrag"},
-                         .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 503},
-                         .times = 3});
-  };
+  while_planning_ = [this] { refuse(kReads, 503, 3); };
   look_for(500ms);
   EXPECT_EQ(leaving(), Lines{});
   look_for(5s);
@@ -214,8 +213,7 @@ TEST_F(DefragmenterRequestTest, EndsWhereAPodIsTakenOutOfIt) {
 
 TEST_F(DefragmenterRequestTest, MovesNothingBeforeItIsReported) {
   request("r", {"on-b"});
-  rig_.api.plan().add(
-      {.match = kReports, .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 403}});
+  refuse(kReports, 403);
   look_for(700s);
   EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U);
   EXPECT_LE(rig_.api.calls(kReports).size(), 331U) << "and no more after its time";
@@ -268,8 +266,7 @@ TEST_F(DefragmenterRequestTest, IsDoneIfItsTimeEndsWhileThePodComes) {
 }
 
 TEST_F(DefragmenterRequestTest, SaysWhatHinderedIt) {
-  rig_.api.plan().add(
-      {.match = kEvictions, .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 403}});
+  refuse(kEvictions, 403);
   request("r", {"on-b"}, {"whole"}, 60s);
   look_for(50s);
   EXPECT_THAT(progress().message, HasSubstr("would not be evicted"));
@@ -319,11 +316,7 @@ TEST_F(DefragmenterRequestTest, TriesPodsOfALowerPriorityToo) {
 
 TEST_F(DefragmenterRequestTest, ReadsAllAnewIfTheFirstMoveHasToWait) {
   request("r", {"on-b"});
-  while_planning_ = [this] {
-    rig_.api.plan().add({.match = {.method = kube::Method::kGet, .path_ends = "/tangram-defrag"},
-                         .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 503},
-                         .times = 3});
-  };
+  while_planning_ = [this] { refuse(kReads, 503, 3); };
   look_for(500ms);
   patch_node("b", R"({"unschedulable":true})");  // the waiting pod's
   look_for(60s);
@@ -332,8 +325,7 @@ TEST_F(DefragmenterRequestTest, ReadsAllAnewIfTheFirstMoveHasToWait) {
 
 TEST_F(DefragmenterRequestTest, EndsIfThePodMayNotBeNominated) {
   request("r", {"on-b"});
-  rig_.api.plan().add({.match = {.method = kube::Method::kPatch, .path_ends = "/whole/status"},
-                       .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 403}});
+  refuse({.method = kube::Method::kPatch, .path_ends = "/whole/status"}, 403);
   look_for(5s);
   EXPECT_EQ(progress().state, MoveState::kStopped);
   EXPECT_THAT(progress().message, HasSubstr("was not nominated"));
@@ -398,9 +390,7 @@ TEST_F(DefragmenterRequestTest, TheNextLeaderGoesOn) {
 
 TEST_F(DefragmenterRequestTest, ReportsAgainWhatWasNotWritten) {
   request("r", {"on-b"});
-  rig_.api.plan().add({.match = kReports,
-                       .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 500},
-                       .times = 2});
+  refuse(kReports, 500, 2);
   look_for(1s);
   EXPECT_EQ(progress().id, "");
   look_for(5s);

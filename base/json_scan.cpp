@@ -1,5 +1,8 @@
 #include "base/json_scan.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 
 namespace tangram::json {
@@ -59,6 +62,40 @@ bool to_member(std::string_view text, std::string_view wanted, std::size_t& at) 
   }
 }
 
+static_assert(std::endian::native == std::endian::little, "the first byte of a word is its lowest");
+
+constexpr std::uint64_t kEach = 0x0101'0101'0101'0101;
+/// Seven of them; the lowest byte is free.
+constexpr std::uint64_t kBlanks = (kEach ^ 1U) * ' ';
+
+/// 0x80 in each byte that a plain string does not have: a quote, a backslash, a control character,
+/// or one that is no ASCII. Above the lowest of them others may be marked, too: they have lent it.
+std::uint64_t marks_of_special(std::uint64_t bytes) {
+  const auto zeros = [](std::uint64_t word) { return (word - kEach) & ~word; };
+  return (bytes | (bytes - kEach * ' ') | zeros(bytes ^ (kEach * '"')) |
+          zeros(bytes ^ (kEach * '\\'))) &
+         (kEach * 0x80);
+}
+
+/// The first byte of those from `at` on, eight at a time; text.size() if there is none.
+std::size_t end_of_plain(std::string_view text, std::size_t at) {
+  std::uint64_t bytes = 0;
+  for (; text.size() - at >= sizeof bytes; at += sizeof bytes) {
+    std::memcpy(&bytes, text.data() + at, sizeof bytes);
+    const std::uint64_t special = marks_of_special(bytes);
+    if (special != 0) return at + static_cast<std::size_t>(std::countr_zero(special)) / 8;
+  }
+  const auto is_plain = [](char c) {
+    return marks_of_special(static_cast<unsigned char>(c) | kBlanks) == 0;
+  };
+  while (at < text.size() && is_plain(text[at])) ++at;
+  return at;
+}
+
+bool stands_at(std::string_view text, std::size_t at, char c) {
+  return at < text.size() && text[at] == c;
+}
+
 }  // namespace
 
 std::size_t end_of_value(std::string_view text, std::size_t at) {
@@ -83,13 +120,36 @@ std::string_view raw_string(std::string_view value) {
   return value.substr(1, value.size() - 2);
 }
 
-std::string_view find(std::string_view object, std::initializer_list<std::string_view> path) {
+std::size_t find_begin(std::string_view object, std::initializer_list<std::string_view> path) {
   std::size_t at = skip_space(object, 0);
   for (const std::string_view key : path) {
-    if (!to_member(object, key, at)) return {};
+    if (!to_member(object, key, at)) return kNowhere;
   }
+  return at;
+}
+
+std::string_view find(std::string_view object, std::initializer_list<std::string_view> path) {
+  const std::size_t at = find_begin(object, path);
   const std::size_t end = end_of_value(object, at);
   return end == kNowhere ? std::string_view{} : object.substr(at, end - at);
+}
+
+std::size_t read_plain_strings(std::string_view text, std::size_t at,
+                               std::vector<std::string_view>& strings) {
+  if (!stands_at(text, at, '[')) return kNowhere;
+  at = skip_space(text, at + 1);
+  if (stands_at(text, at, ']')) return at + 1;
+  while (stands_at(text, at, '"')) {
+    const std::size_t begin = at + 1;
+    const std::size_t end = end_of_plain(text, begin);
+    if (!stands_at(text, end, '"')) return kNowhere;
+    strings.push_back(text.substr(begin, end - begin));
+    at = skip_space(text, end + 1);
+    if (stands_at(text, at, ']')) return at + 1;
+    if (!stands_at(text, at, ',')) return kNowhere;
+    at = skip_space(text, at + 1);
+  }
+  return kNowhere;
 }
 
 namespace scan {

@@ -22,9 +22,32 @@ void read_node_names(json::Reader& in, FilterArgs& args) {
   in.array([&] { args.node_names.push_back(in.string()); });
 }
 
-/// Whether the text may have a member "items". False positives cost a scan: volumes have items too.
-bool may_hold_items(std::string_view text) {
-  return text.find("\"items\"") != std::string_view::npos;
+/// The object of Nodes; "" if it is none, or has no items.
+std::string_view whole_nodes(std::string_view text) {
+  const std::size_t begin = json::find_begin(text, {"Nodes"});
+  const bool object = begin < text.size() && text[begin] == '{';
+  if (!object || text.find("\"items\"", begin) == std::string_view::npos) return {};
+  return json::find(text, {"Nodes"});
+}
+
+/// The list of NodeNames, which it reads; "" if json::Reader has to. The names are most of a
+/// request.
+std::string_view plain_names(std::string_view text, FilterArgs& args) {
+  constexpr std::size_t kPerName = 16;  // about, with quotes and comma
+  const std::size_t begin = json::find_begin(text, {"NodeNames"});
+  if (begin >= text.size()) return {};
+  args.node_names.reserve((text.size() - begin) / kPerName);
+  const std::size_t end = json::read_plain_strings(text, begin, args.node_names);
+  if (end != std::string_view::npos) return text.substr(begin, end - begin);
+  args.node_names.clear();
+  return {};
+}
+
+/// The text with null in place of a part of it.
+std::string without(std::string_view text, std::string_view part) {
+  const auto begin = static_cast<std::size_t>(part.data() - text.data());
+  std::string rest(text.substr(0, begin));
+  return rest.append("null").append(text.substr(begin + part.size()));
 }
 
 /// Nodes are many and large, go back as they came, and say nothing here but their names: so they
@@ -128,7 +151,7 @@ std::size_t reply_size(const FilterArgs& args, const FilterResult& result) {
   return size;
 }
 
-/// All but whole Nodes; overwrites the text.
+/// All but what was read before; overwrites the text.
 Result<void> read_filter_args(std::string& text, FilterArgs& args) {
   static const json::Outline kOutline{
       .members = {{"Pod", kube::pod_outline()}, {"NodeNames"}, {"Nodes", {{"items"}}}}};
@@ -159,15 +182,15 @@ Result<void> read_filter_args(std::string& text, FilterArgs& args) {
 Result<FilterArgs> decode_filter_args(Body& body) {
   FilterArgs args;
   const std::string_view text = body.text();
-  const auto nodes = may_hold_items(text) ? json::find(text, {"Nodes"}) : std::string_view{};
-  if (!nodes.starts_with('{')) {
-    if (auto read = read_filter_args(body.text(), args); !read) return read.error();
-  } else {
-    const auto begin = static_cast<std::size_t>(nodes.data() - text.data());
-    std::string rest(text.substr(0, begin));
-    rest.append("null").append(text.substr(begin + nodes.size()));
+  if (const auto nodes = whole_nodes(text); !nodes.empty()) {
+    std::string rest = without(text, nodes);
     if (auto read = read_filter_args(rest, args); !read) return read.error();
     if (auto cut = cut_nodes(nodes, args); !cut) return cut.error();
+  } else if (const auto names = plain_names(text, args); !names.empty()) {
+    std::string rest = without(text, names);
+    if (auto read = read_filter_args(rest, args); !read) return read.error();
+  } else {
+    if (auto read = read_filter_args(body.text(), args); !read) return read.error();
   }
   if (args.full_nodes && args.node_texts.size() != args.node_names.size()) {
     return fail(Errc::kInvalidArgument, "both Nodes and NodeNames are set; send one of them");

@@ -107,5 +107,74 @@ TEST(JsonScanTest, AgreesWithTheReaderAboutSpans) {
   EXPECT_EQ(scanned, read);
 }
 
+using Strings = std::vector<std::string_view>;
+
+std::size_t read_plain(std::string_view text, Strings& strings) {
+  strings.clear();
+  return read_plain_strings(text, 0, strings);
+}
+
+TEST(ReadPlainStringsTest, ReadsNamesAndSaysWhereTheyEnd) {
+  Strings strings;
+  constexpr std::string_view kText = R"(["a","node-1.eu-west-1.compute.internal",""],"x":1})";
+  EXPECT_EQ(kText.substr(read_plain(kText, strings)), R"(,"x":1})");
+  EXPECT_EQ(strings, (Strings{"a", "node-1.eu-west-1.compute.internal", ""}));
+  EXPECT_EQ(read_plain("[]", strings), 2U);
+  EXPECT_EQ(strings, Strings{});
+  EXPECT_EQ(read_plain("[ \"a\" ,\n\t\"b\"\r]", strings), 14U);
+  EXPECT_EQ(strings, (Strings{"a", "b"}));
+  strings.clear();
+  EXPECT_EQ(read_plain_strings(R"({"x":["a"]})", 5, strings), 10U);
+  EXPECT_EQ(strings, Strings{"a"});
+}
+
+TEST(ReadPlainStringsTest, LeavesAllElseToTheReader) {
+  Strings strings;
+  for (const std::string_view text : {"",
+                                      "[",
+                                      "null",
+                                      "{}",
+                                      "\"a\"",
+                                      "[1]",
+                                      "[null]",
+                                      "[[\"a\"]]",
+                                      "[\"a\"",
+                                      "[\"a",
+                                      "[\"a\",",
+                                      "[\"a\",]",
+                                      "[,]",
+                                      "[\"a\" \"b\"]",
+                                      "[\"a\"}",
+                                      R"(["a\n"])",
+                                      R"(["a\"])",
+                                      R"(["\u0061"])",
+                                      "[\"a\x01\"]",
+                                      "[\"a\n\"]",
+                                      "[\"a\xc3\xa9\"]",
+                                      "[\"a\xff\"]",
+                                      "[\x01]"}) {
+    EXPECT_EQ(read_plain(text, strings), std::string_view::npos) << text;
+  }
+  EXPECT_EQ(read_plain(std::string_view("[\"a\0\"]", 6), strings), std::string_view::npos);
+  EXPECT_EQ(read_plain_strings("[]", 2, strings), std::string_view::npos);
+  EXPECT_EQ(read_plain_strings("[]", std::string_view::npos, strings), std::string_view::npos);
+}
+
+// Each byte at each place of a word, before and after others of its kind.
+TEST(ReadPlainStringsTest, TakesExactlyThePlainBytes) {
+  Strings strings;
+  for (int byte = 0; byte < 256; ++byte) {
+    const char c = static_cast<char>(byte);
+    const bool plain = byte >= ' ' && byte < 0x80 && c != '"' && c != '\\';
+    for (std::size_t before = 0; before < 20; ++before) {
+      const std::string name = std::string(before, ' ') + c + std::string(20 - before, '~');
+      const std::string text = "[\"" + name + "\"]";
+      const std::size_t end = read_plain(text, strings);
+      ASSERT_EQ(end != std::string_view::npos, plain) << byte << " after " << before;
+      if (plain) EXPECT_EQ(strings, Strings{name}) << byte;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tangram::json

@@ -166,7 +166,7 @@ Waker::Nodes Waker::changed_nodes(const model::ClusterSnapshot& cluster,
   if (since == cluster.version() && freed_.empty()) return changed;
   for (model::NodeIndex i = 0; i < cluster.slots(); ++i) {
     const auto node = cluster.found_at(i);
-    if (node && (node->version > since || freed_.contains(node->node->name))) {
+    if (node && (node->node->version > since || freed_.contains(node->node->name))) {
       changed.push_back(*node);
     }
   }
@@ -179,7 +179,8 @@ bool Waker::fits_one_of(const Case& waiting, const Nodes& changed,
   // A node that was not asked about is no use to the pod, or new: kube-scheduler sees that itself.
   const auto concerns = [&](const auto& node) {
     const bool asked = node.index < denial.nodes.size() && denial.nodes[node.index];
-    const bool changed_since = node.version > waiting.checked || freed_.contains(node.node->name);
+    const bool changed_since =
+        node.node->version > waiting.checked || freed_.contains(node.node->name);
     return changed_since && (asked || denial.unknown.contains(node.node->name));
   };
   if (std::none_of(changed.begin(), changed.end(), concerns)) return false;

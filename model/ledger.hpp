@@ -173,7 +173,13 @@ class Ledger {
   [[nodiscard]] std::shared_ptr<const ClusterSnapshot> snapshot();
 
  private:
-  using Entries = std::unordered_map<std::string, Entry, NameHash, std::equal_to<>>;
+  struct UidHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view uid) const {
+      return std::hash<std::string_view>{}(uid);
+    }
+  };
+  using Entries = std::unordered_map<std::string, Entry, UidHash, std::equal_to<>>;
 
   void add(Entry entry);
   void erase(Entries::iterator entry);

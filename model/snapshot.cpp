@@ -4,10 +4,18 @@
 
 namespace tangram::model {
 
-NodeTag::NodeTag(const NodeState& node)
-    : version_(node.present ? node.version : 0),
+NodeTag::NodeTag(const NodeState& node, Look look)
+    : look_version_(look.version),
+      look_index_(look.index),
       length_(node.name.size() <= kRoom ? static_cast<std::uint8_t>(node.name.size()) : kLonger) {
   if (length_ != kLonger) std::copy(node.name.begin(), node.name.end(), name_.begin());
+}
+
+void ClusterSnapshot::lookup(std::span<const std::string_view> names,
+                             std::span<Found> found) const {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    found[i] = lookup(names[i]).value_or(Found{});
+  }
 }
 
 std::vector<const NodeState*> ClusterSnapshot::sorted_nodes() const {
@@ -28,30 +36,34 @@ NodeState NodeTable::checkout(std::string_view name) const {
 }
 
 const NodeState* NodeTable::find(std::string_view name) const {
-  const auto found = names_.find(name);
-  if (found == names_.end()) return nullptr;
-  return runs_[found->second / kNodesPerRun].nodes->nodes[found->second % kNodesPerRun].get();
+  const auto index = index_of(name);
+  return index ? &at(*index) : nullptr;
+}
+
+std::optional<NodeIndex> NodeTable::index_of(std::string_view name) const {
+  return names_.find(hash_of(name), [&](NodeIndex index) { return at(index).name == name; });
+}
+
+const NodeState& NodeTable::at(NodeIndex index) const {
+  return *runs_[index / kNodesPerRun].nodes->nodes[index % kNodesPerRun];
 }
 
 void NodeTable::put(NodeState node) {
   if (!node.present && node.allocations.empty()) return erase(node.name);
-  const auto found = names_.find(node.name);
-  NodeIndex index = 0;
-  if (found != names_.end()) {
-    index = found->second;
-  } else {
+  auto index = index_of(node.name);
+  if (!index) {
     if (unused_.empty()) {
       index = next_++;
     } else {
       index = unused_.back();
       unused_.pop_back();
     }
-    names_.emplace(node.name, index);
+    names_.add(hash_of(node.name), *index);
     names_changed_ = true;
   }
   node.version = ++version_;
   node.make = shared(std::move(node.make));
-  store(index, std::make_shared<const NodeState>(std::move(node)));
+  store(*index, std::make_shared<const NodeState>(std::move(node)));
 }
 
 NodeTable::MakePtr NodeTable::shared(MakePtr make) {
@@ -65,12 +77,12 @@ NodeTable::MakePtr NodeTable::shared(MakePtr make) {
 }
 
 void NodeTable::erase(const std::string& name) {
-  const auto found = names_.find(name);
-  if (found == names_.end()) return;
+  const auto index = index_of(name);
+  if (!index) return;
   ++version_;
-  store(found->second, nullptr);
-  unused_.push_back(found->second);
-  names_.erase(found);
+  names_.remove(hash_of(name), *index);
+  store(*index, nullptr);
+  unused_.push_back(*index);
   names_changed_ = true;
 }
 
@@ -79,14 +91,18 @@ void NodeTable::store(NodeIndex index, NodePtr node) {
     runs_.push_back({std::make_shared<NodeRun>(), false});
   Run& run = runs_[index / kNodesPerRun];
   if (run.shared) run = {std::make_shared<NodeRun>(*run.nodes), false};
-  run.nodes->tags[index % kNodesPerRun] = node ? NodeTag(*node) : NodeTag();
+  NodeTag& tag = run.nodes->tags[index % kNodesPerRun];
+  const Look look = node && node->present ? looks_.join(node) : Look{};
+  if (tag.look().version != 0) looks_.leave(tag.look());
+  tag = node ? NodeTag(*node, look) : NodeTag();
   run.nodes->nodes[index % kNodesPerRun] = std::move(node);
 }
 
 std::shared_ptr<const ClusterSnapshot> NodeTable::publish() {
   if (published_->version() == version_) return published_;
+  looks_.forget_unused();
   if (names_changed_) {
-    published_names_ = std::make_shared<const NodeNames>(names_);
+    published_names_ = std::make_shared<const HashIndex>(names_);
     names_changed_ = false;
   }
   std::vector<std::shared_ptr<const NodeRun>> runs;

@@ -1,53 +1,64 @@
 #pragma once
 
+#include "model/hash_index.hpp"
+#include "model/node_looks.hpp"
 #include "model/node_state.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace tangram::model {
 
-using NodePtr = std::shared_ptr<const NodeState>;
-
 /// Where a node stands in the table. Stable while the node is known; reused afterwards.
 using NodeIndex = std::uint32_t;
 
-struct NameHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view name) const {
-    return std::hash<std::string_view>{}(name);
-  }
-};
-using NodeNames = std::unordered_map<std::string, NodeIndex, NameHash, std::equal_to<>>;
-
 /// What a walk over thousands of nodes needs to know of each one, in a line of the processor's
-/// cache of its own: is it the node that is meant, and has it changed? Most nodes have not, and are
-/// left where they lie in memory, which is what such a walk would otherwise wait for.
+/// cache of its own: is it the node that is meant, and how does it look? Most looks are known, and
+/// such nodes are left where they lie in memory, which is what a walk would otherwise wait for.
 class alignas(64) NodeTag {
  public:
   NodeTag() = default;
-  explicit NodeTag(const NodeState& node);
+  NodeTag(const NodeState& node, Look look);
 
-  /// Of the node; 0 if none stands here, or it is not present.
-  [[nodiscard]] std::uint64_t version() const { return version_; }
+  /// Of the node; version 0 if none stands here, or it is not present.
+  [[nodiscard]] Look look() const { return {.version = look_version_, .index = look_index_}; }
   /// @param node  the one that this is the tag of
   [[nodiscard]] bool is_of(std::string_view name, const NodeState& node) const {
     if (length_ == kLonger) return node.name == name;
-    return name == std::string_view(name_.data(), length_);
+    return length_ == name.size() && same_bytes(name_.data(), name.data(), length_);
   }
 
  private:
-  static constexpr std::uint8_t kRoom = 55;  // what is left of 64 bytes
+  static constexpr std::uint8_t kRoom = 51;  // what is left of 64 bytes
   static constexpr std::uint8_t kLonger = 255;
 
-  std::uint64_t version_ = 0;
+  /// Without a call, which takes longer than to compare a name.
+  [[nodiscard]] static bool same_bytes(const char* a, const char* b, std::size_t size) {
+    constexpr std::size_t kWord = sizeof(std::uint64_t);
+    if (size < kWord) return std::memcmp(a, b, size) == 0;
+    const auto differ = [&](std::size_t at) {
+      std::uint64_t of_a = 0;
+      std::uint64_t of_b = 0;
+      std::memcpy(&of_a, a + at, kWord);
+      std::memcpy(&of_b, b + at, kWord);
+      return of_a != of_b;
+    };
+    for (std::size_t at = 0; at + kWord < size; at += kWord) {
+      if (differ(at)) return false;
+    }
+    return !differ(size - kWord);  // overlaps the one before it
+  }
+
+  std::uint64_t look_version_ = 0;
+  std::uint32_t look_index_ = 0;
   std::uint8_t length_ = 0;  ///< of the name; kLonger = it has no room here
   std::array<char, kRoom> name_{};
 };
@@ -64,8 +75,8 @@ struct NodeRun {
 /// as the pointer to it is held.
 class ClusterSnapshot {
  public:
-  ClusterSnapshot() : names_(std::make_shared<const NodeNames>()) {}
-  ClusterSnapshot(std::uint64_t version, std::shared_ptr<const NodeNames> names,
+  ClusterSnapshot() : names_(std::make_shared<const HashIndex>()) {}
+  ClusterSnapshot(std::uint64_t version, std::shared_ptr<const HashIndex> names,
                   std::vector<std::shared_ptr<const NodeRun>> runs)
       : version_(version), names_(std::move(names)), runs_(std::move(runs)) {}
 
@@ -80,24 +91,21 @@ class ClusterSnapshot {
 
   /// A present node and where it stands, for caches beside the ledger.
   struct Found {
-    NodeIndex index;
-    std::uint64_t version;  ///< the node's; 0 = of a node made up for a question: not to be cached
-    const NodeState* node;  ///< never null
+    NodeIndex index = 0;
+    Look look = {};
+    const NodeState* node = nullptr;  ///< null only where it says so
   };
   [[nodiscard]] std::optional<Found> lookup(std::string_view name) const {
-    const auto found = names_->find(name);
-    return found == names_->end() ? std::nullopt : found_at(found->second);
+    const auto index = index_of(name);
+    return index ? found_at(*index) : std::nullopt;
   }
-  /// The same, faster, for a caller that guesses the index.
-  /// @returns nothing if it does not stand there
-  [[nodiscard]] std::optional<Found> lookup_at(NodeIndex guess, std::string_view name) const {
-    const auto found = found_at(guess);
-    return found && tag(guess).is_of(name, *found->node) ? found : std::nullopt;
-  }
+  /// The same for many names, each to its place; null where there is no such node.
+  void lookup(std::span<const std::string_view> names, std::span<Found> found) const;
+
   /// @returns nothing if no present node stands there
   [[nodiscard]] std::optional<Found> found_at(NodeIndex index) const {
-    if (index >= slots() || tag(index).version() == 0) return std::nullopt;
-    return Found{index, tag(index).version(), slot(index).get()};
+    if (index >= slots() || tag(index).look().version == 0) return std::nullopt;
+    return Found{index, tag(index).look(), slot(index).get()};
   }
 
   /// @returns null if nothing stands there: the index may come from a newer or older snapshot
@@ -113,8 +121,8 @@ class ClusterSnapshot {
   [[nodiscard]] std::size_t slots() const { return runs_.size() * kNodesPerRun; }
   /// Also of nodes that are gone but still have pods.
   [[nodiscard]] std::optional<NodeIndex> index_of(std::string_view name) const {
-    const auto found = names_->find(name);
-    return found == names_->end() ? std::nullopt : std::optional(found->second);
+    return names_->find(hash_of(name),
+                        [&](NodeIndex index) { return tag(index).is_of(name, *slot(index)); });
   }
 
   /// Every node, also those that are gone but still have pods. In no particular order.
@@ -169,7 +177,7 @@ class ClusterSnapshot {
   }
 
   std::uint64_t version_ = 0;
-  std::shared_ptr<const NodeNames> names_;
+  std::shared_ptr<const HashIndex> names_;  ///< by hash_of(name)
   std::vector<std::shared_ptr<const NodeRun>> runs_;
 };
 
@@ -191,12 +199,15 @@ class NodeTable {
 
   /// An equal one that was put lately, or else this one.
   MakePtr shared(MakePtr make);
+  [[nodiscard]] std::optional<NodeIndex> index_of(std::string_view name) const;
+  [[nodiscard]] const NodeState& at(NodeIndex index) const;
   void erase(const std::string& name);
   /// @param node  may be null
   void store(NodeIndex index, NodePtr node);
 
   std::uint64_t version_ = 0;
-  NodeNames names_;
+  HashIndex names_;  ///< by hash_of(name)
+  NodeLooks looks_;
   std::array<MakePtr, 16> makes_;  ///< the latest ones; clusters have few, and any number is right
   std::size_t next_make_ = 0;
   std::vector<NodeIndex> unused_;  ///< indices of nodes that left
@@ -206,7 +217,7 @@ class NodeTable {
     bool shared = false;  ///< a snapshot reads it: copy before the next write
   };
   std::vector<Run> runs_;
-  std::shared_ptr<const NodeNames> published_names_ = std::make_shared<const NodeNames>();
+  std::shared_ptr<const HashIndex> published_names_ = std::make_shared<const HashIndex>();
   bool names_changed_ = false;
   std::shared_ptr<const ClusterSnapshot> published_ = std::make_shared<const ClusterSnapshot>();
 };

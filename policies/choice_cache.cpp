@@ -12,10 +12,20 @@ ChoiceCache::Answer::Answer(std::uint64_t version, const Verdict& verdict)
       word_(verdict.fits() ? verdict.score
                            : kMisfitWords + static_cast<std::int64_t>(*verdict.misfit)) {}
 
-Verdict ChoiceCache::Pass::fresh_verdict(const model::NodeState& node) {
-  if (demand_.gpu.containers.size() < 2 || !demand_.gpu.card_ids.empty()) return ask_policy(node);
-  if (const auto like = seen_.find(&node); like != seen_.end()) return like->second;
-  return seen_.emplace(&node, ask_policy(node)).first->second;
+void ChoiceCache::Pass::judge(std::span<const model::ClusterSnapshot::Found> nodes,
+                              std::span<Verdict> verdicts) {
+  std::span<const Answer> answers = shape_->answers;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const model::ClusterSnapshot::Found& found = nodes[i];
+    if (found.node == nullptr) continue;
+    const model::Look key = key_of(found);
+    if (key.index < answers.size() && answers[key.index].is_of(key.version)) {
+      verdicts[i] = answers[key.index].verdict();
+    } else {
+      verdicts[i] = judge_anew(found, key);
+      answers = shape_->answers;
+    }
+  }
 }
 
 Verdict ChoiceCache::Pass::ask_policy(const model::NodeState& node) {
@@ -27,16 +37,16 @@ Verdict ChoiceCache::Pass::ask_policy(const model::NodeState& node) {
           .misfit = tried ? model::why_not(demand_.gpu, node) : model::Misfit::kNotTried};
 }
 
-Verdict ChoiceCache::Pass::judge_anew(const model::ClusterSnapshot::Found& found) {
-  if (found.version == 0) return fresh_verdict(*found.node);
+Verdict ChoiceCache::Pass::judge_anew(const model::ClusterSnapshot::Found& found, model::Look key) {
+  if (key.version == 0) return ask_policy(*found.node);
   std::vector<Answer>& answers = shape_->answers;
-  if (found.index >= answers.size()) {
-    answers.resize(std::max<std::size_t>(cluster_.slots(), found.index + std::size_t{1}));
+  if (key.index >= answers.size()) {
+    answers.resize(std::max<std::size_t>(cluster_.slots(), key.index + std::size_t{1}));
   }
   cluster_.fetch_ahead(found.index);
-  const Verdict verdict = fresh_verdict(*found.node);
+  const Verdict verdict = ask_policy(*found.node);
   if (verdict.misfit != model::Misfit::kNotTried) {
-    answers[found.index] = Answer(found.version, verdict);
+    answers[key.index] = Answer(key.version, verdict);
   }
   return verdict;
 }

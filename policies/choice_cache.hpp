@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,11 +28,12 @@ struct Verdict {
   [[nodiscard]] bool fits() const { return !misfit; }
 };
 
-/// Remembers what a policy said of a shape of pod on every node, until the node changes.
+/// Remembers what a policy said of a shape of pod on nodes of every look.
 ///
-/// Pods come in few shapes and one bind changes one node, so nearly all answers of the last
-/// filter of the same shape are still right. An answer is used only for exactly the node version it
-/// was made from: readers of older and newer snapshots may share a cache.
+/// Pods come in few shapes and one bind changes one node, so nearly all answers of the last filter
+/// of the same shape are still right; and what was said of one node holds for all that look alike.
+/// A look never means other nodes later: readers of older and newer snapshots may share a cache.
+/// Answers to pods that name cards hold for one node in one version, and are remembered by that.
 ///
 /// Shapes that only one pod had are on probation, apart from the others: however many of them come,
 /// they push out no shape that comes again and again. Where many shapes take turns, the second pod
@@ -48,7 +50,9 @@ class ChoiceCache {
    public:
     Answer() = default;
     Answer(std::uint64_t version, const Verdict& verdict);
-    [[nodiscard]] bool is_of(std::uint64_t version) const { return version_ == version; }
+    [[nodiscard]] bool is_of(std::uint64_t version) const {
+      return version_ == version && version != 0;
+    }
     [[nodiscard]] Verdict verdict() const {
       if (word_ >= kMisfitWords + static_cast<std::int64_t>(model::kMisfits)) {
         return {.score = word_, .misfit = {}};
@@ -60,22 +64,12 @@ class ChoiceCache {
     /// Scores are far from the ends of their range: they are millionths of cards.
     static constexpr std::int64_t kMisfitWords = std::numeric_limits<std::int64_t>::min();
 
-    std::uint64_t version_ = 0;  ///< of the node; 0 = nothing remembered: the ledger begins at 1
+    std::uint64_t version_ = 0;  ///< of the look, or the node; 0 = nothing remembered
     std::int64_t word_ = 0;      ///< the score, or which misfit it is: lower than any score
-  };
-  struct LookHash {
-    [[nodiscard]] std::size_t operator()(const model::NodeState* node) const {
-      return model::look_hash(*node);
-    }
-  };
-  struct LookAlike {
-    [[nodiscard]] bool operator()(const model::NodeState* a, const model::NodeState* b) const {
-      return model::look_alike(*a, *b);
-    }
   };
   struct Shape {
     std::mutex busy;
-    std::vector<Answer> answers;  ///< by NodeIndex
+    std::vector<Answer> answers;  ///< by the index of looks, or of nodes
   };
 
  public:
@@ -90,11 +84,12 @@ class ChoiceCache {
     /// The node outlives the pass.
     /// @returns kNotTried, which is not remembered, where the budget did not suffice
     [[nodiscard]] Verdict judge(const model::ClusterSnapshot::Found& found) {
-      const std::vector<Answer>& answers = shape_->answers;
-      const bool known = found.version != 0 && found.index < answers.size() &&
-                         answers[found.index].is_of(found.version);
-      return known ? answers[found.index].verdict() : judge_anew(found);
+      Verdict verdict;
+      judge({&found, 1}, {&verdict, 1});
+      return verdict;
     }
+    /// The same for many nodes, each to its place. Those that are null are left out.
+    void judge(std::span<const model::ClusterSnapshot::Found> nodes, std::span<Verdict> verdicts);
 
    private:
     friend class ChoiceCache;
@@ -105,22 +100,26 @@ class ChoiceCache {
           demand_(demand),
           cluster_(cluster),
           budget_(budget),
+          by_node_(!demand.gpu.card_ids.empty()),
           shape_(std::move(shape)),
           lock_(shape_->busy) {}
 
-    [[nodiscard]] Verdict judge_anew(const model::ClusterSnapshot::Found& found);
-    [[nodiscard]] Verdict fresh_verdict(const model::NodeState& node);
+    /// By what an answer for the node is remembered.
+    [[nodiscard]] model::Look key_of(const model::ClusterSnapshot::Found& found) const {
+      const bool made_up = found.look.version == 0;
+      if (!by_node_ || made_up) return found.look;
+      return {.version = found.node->version, .index = found.index};
+    }
+    [[nodiscard]] Verdict judge_anew(const model::ClusterSnapshot::Found& found, model::Look key);
     [[nodiscard]] Verdict ask_policy(const model::NodeState& node);
 
     const Policy& policy_;
     const model::PodDemand& demand_;
     const model::ClusterSnapshot& cluster_;
     model::SearchBudget& budget_;
+    const bool by_node_;
     std::shared_ptr<Shape> shape_;
     std::unique_lock<std::mutex> lock_;
-    /// One of each look, of a pod of several containers. They are searched, and a cluster has many
-    /// equal nodes.
-    std::unordered_map<const model::NodeState*, Verdict, LookHash, LookAlike> seen_;
   };
 
   struct Key {

@@ -96,7 +96,7 @@ std::optional<Choice> LeastWaste::do_choose(const model::PodDemand& demand,
   const NearbyCards nearby(demand.gpu, node);
   CardWaste card_waste(*prices_, weights_, demand.gpu);
   auto preference = [&](const model::Slice& slice, std::uint32_t card, const model::CardUse& use) {
-    return nearby.preference(card) - card_waste(node.traits()[card], use, slice);
+    return nearby.preference(slice, card) - card_waste(node.traits()[card], use, slice);
   };
   // By reference: a copy of what it captures would have to be allocated, for every node.
   auto placement = model::place(demand.gpu, node, std::ref(preference), budget);

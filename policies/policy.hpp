@@ -24,9 +24,9 @@ struct Choice {
 ///
 /// Implementations do not change after construction and are called from many threads at once.
 /// They read only their arguments: no clock, no random source, no I/O. Among a node's cards ties
-/// go to the lowest index; among nodes the caller breaks ties. For a pod of several containers that
-/// names no card they must not distinguish nodes that look alike (model::look_alike()): they are
-/// not asked about each of them.
+/// go to the lowest index; among nodes the caller breaks ties. For a pod that names no card the
+/// score must not distinguish nodes that look alike (model::look_alike()): they are not asked about
+/// each of them.
 class Policy {
  public:
   virtual ~Policy() = default;

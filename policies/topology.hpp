@@ -20,9 +20,10 @@ class NearbyCards {
   /// Looks at the request's only container; several are not looked at.
   NearbyCards(const model::GpuRequest& request, const model::NodeState& node);
 
-  /// 0, or a little more for a card that is to be taken.
-  [[nodiscard]] std::int64_t preference(std::uint32_t card) const {
-    return card < chosen_.size() && chosen_[card] ? 1 : 0;
+  /// 0, or a little more for a card that is to be taken whole. Other shares of a card are not
+  /// alike, and nodes are compared by what those would be.
+  [[nodiscard]] std::int64_t preference(const model::Slice& slice, std::uint32_t card) const {
+    return slice.whole && card < chosen_.size() && chosen_[card] ? 1 : 0;
   }
 
  private:

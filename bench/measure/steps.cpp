@@ -84,10 +84,9 @@ class Bench {
     constexpr std::size_t kShortList = 1;
     return extender::filter(
         {.names = args.node_names, .demand = plan.demand, .refused = {}, .short_list = kShortList},
-        {*cluster, order_}, [&](const auto& node) { return pass.judge(node); });
+        *cluster, [&](auto nodes, auto verdicts) { pass.judge(nodes, verdicts); });
   }
 
-  mutable extender::NodeOrder order_;
   SystemClock clock_;
   SyntheticApi api_;
   cluster::SharedLedger ledger_{clock_};

@@ -3,20 +3,23 @@
 #include "model/fit.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
-#include <tuple>
+#include <utility>
 
 namespace tangram::extender {
 
 namespace {
 
+using Found = model::ClusterSnapshot::Found;
+
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMaxHostScore = 10;  // extender/v1 MaxExtenderPriority
 
 struct Ranked {
-  std::uint32_t index;  ///< in the order asked
   std::int64_t score;
+  std::uint32_t index;  ///< in the order asked
   bool refused;
 };
 
@@ -27,11 +30,56 @@ struct Rejected {
 };
 
 bool better(const Ranked& a, const Ranked& b) {
-  return std::tuple(a.refused, -a.score, a.index) < std::tuple(b.refused, -b.score, b.index);
+  if (a.refused != b.refused) return b.refused;
+  if (a.score != b.score) return a.score > b.score;
+  return a.index < b.index;
 }
 
+/// The best of the nodes that fit, and how many fit.
+class ShortList {
+ public:
+  /// @param most  0 = all
+  ShortList(std::size_t most, std::size_t nodes) : most_(most == 0 ? nodes : most) {
+    best_.reserve(std::min(most_, nodes));
+  }
+
+  void add(const Ranked& node) {
+    ++fitting_;
+    if (best_.size() < most_) {
+      best_.push_back(node);
+    } else if (better(node, best_.front())) {
+      std::pop_heap(best_.begin(), best_.end(), better);
+      best_.back() = node;
+    } else {
+      return;
+    }
+    std::push_heap(best_.begin(), best_.end(), better);
+  }
+
+  [[nodiscard]] bool empty() const { return fitting_ == 0; }
+  [[nodiscard]] FilterResult take() && {
+    std::sort_heap(best_.begin(), best_.end(), better);
+    FilterResult result;
+    result.more_fit = best_.size() < fitting_;
+    result.kept.reserve(best_.size());
+    for (const Ranked& node : best_) result.kept.push_back(node.index);
+    return result;
+  }
+
+ private:
+  std::size_t most_;
+  std::size_t fitting_ = 0;
+  std::vector<Ranked> best_;  ///< a heap: the worst of them is in front
+};
+
 /// A pod without cards is none of Tangram's business on a node that it does not know.
-bool takes_unknown(const model::PodDemand& demand) { return !demand.gpu.asks_gpu(); }
+policies::Verdict on_unknown_node(const model::PodDemand& demand) {
+  if (demand.gpu.asks_gpu()) return {.score = 0, .misfit = model::Misfit::kUnknownNode};
+  return {.score = kLowest + 1, .misfit = {}};
+}
+
+/// Nodes that are judged at a time: what is known of them stays in the first-level cache.
+constexpr std::size_t kBlock = 64;
 
 /// Is a less important pod ending there? Perhaps it was evicted for this one.
 bool is_being_emptied(const model::NodeState& node, int priority) {
@@ -58,49 +106,32 @@ FilterResult why_none_fits(const FilterQuestion& question, const std::vector<Rej
   return result;
 }
 
-void keep_best(std::vector<Ranked>& ranked, std::size_t short_list) {
-  if (short_list == 0 || short_list >= ranked.size()) {
-    std::sort(ranked.begin(), ranked.end(), better);
-    return;
-  }
-  const auto end = ranked.begin() + static_cast<std::ptrdiff_t>(short_list);
-  std::partial_sort(ranked.begin(), end, ranked.end(), better);
-  ranked.erase(end, ranked.end());
-}
-
 }  // namespace
 
-FilterResult filter(const FilterQuestion& question, NodeWalk walk, const Judge& judge) {
+FilterResult filter(const FilterQuestion& question, const PodView& cluster, const Judge& judge) {
   const auto& names = question.names;
-  std::vector<Ranked> fitting;
-  std::vector<Rejected> rejected;
-  fitting.reserve(names.size());
-  for (std::uint32_t i = 0; i < names.size(); ++i) {
-    const auto found = walk.find(names[i]);
-    const bool is_refused = !question.refused.empty() && question.refused.contains(names[i]);
-    if (!found) {
-      if (takes_unknown(question.demand)) {
-        fitting.push_back({i, kLowest + 1, is_refused});
-      } else {
-        rejected.push_back({i, model::Misfit::kUnknownNode, nullptr});
+  const policies::Verdict on_unknown = on_unknown_node(question.demand);
+  const bool any_refused = !question.refused.empty();
+  ShortList fitting(question.short_list, names.size());
+  std::vector<Rejected> rejected;  // until one fits: then nobody asks why others do not
+  std::array<Found, kBlock> nodes;
+  std::array<policies::Verdict, kBlock> verdicts;
+  for (std::size_t first = 0; first < names.size(); first += kBlock) {
+    const auto block = names.subspan(first, std::min(kBlock, names.size() - first));
+    cluster.lookup(block, nodes);
+    std::fill_n(verdicts.begin(), block.size(), on_unknown);
+    judge({nodes.data(), block.size()}, {verdicts.data(), block.size()});
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      const auto index = static_cast<std::uint32_t>(first + i);
+      if (verdicts[i].fits()) {
+        const bool refused = any_refused && question.refused.contains(block[i]);
+        fitting.add({verdicts[i].score, index, refused});
+      } else if (fitting.empty()) {
+        rejected.push_back({index, *verdicts[i].misfit, nodes[i].node});
       }
-      continue;
-    }
-    const policies::Verdict verdict = judge(*found);
-    if (verdict.fits()) {
-      fitting.push_back({i, verdict.score, is_refused});
-    } else {
-      rejected.push_back({i, *verdict.misfit, found->node});
     }
   }
-  if (fitting.empty()) return why_none_fits(question, rejected);
-  FilterResult result;
-  const std::size_t fit = fitting.size();
-  keep_best(fitting, question.short_list);
-  result.more_fit = fitting.size() < fit;
-  result.kept.reserve(fitting.size());
-  for (const Ranked& node : fitting) result.kept.push_back(node.index);
-  return result;
+  return fitting.empty() ? why_none_fits(question, rejected) : std::move(fitting).take();
 }
 
 std::vector<HostScore> prioritize(std::span<const std::string_view> names, const PodView& cluster,
@@ -109,8 +140,9 @@ std::vector<HostScore> prioritize(std::span<const std::string_view> names, const
   for (std::uint32_t i = 0; i < names.size(); ++i) {
     const auto found = cluster.lookup(names[i]);
     if (!found || refused.contains(names[i])) continue;
-    const policies::Verdict verdict = judge(*found);
-    if (verdict.fits()) fitting.push_back({i, verdict.score, false});
+    policies::Verdict verdict;
+    judge({&*found, 1}, {&verdict, 1});
+    if (verdict.fits()) fitting.push_back({verdict.score, i, false});
   }
   std::vector<HostScore> scores(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) scores[i].host = names[i];

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "extender/scheduling/node_walk.hpp"
 #include "extender/scheduling/pod_view.hpp"
 #include "extender/scheduling/wire.hpp"
 #include "model/snapshot.hpp"
@@ -22,8 +21,11 @@ namespace tangram::extender {
 
 using NodeSet = std::set<std::string, std::less<>>;
 
-/// What the pod of this request can expect of a node: a policy's word, or a cache's before it.
-using Judge = std::function<policies::Verdict(const model::ClusterSnapshot::Found& node)>;
+/// What the pod of this request can expect of nodes: a policy's word, or a cache's before it. Asked
+/// of many at a time, and writes the verdict on each one to its place; where no node is found there
+/// (null), it writes nothing.
+using Judge = std::function<void(std::span<const model::ClusterSnapshot::Found> nodes,
+                                 std::span<policies::Verdict> verdicts)>;
 
 /// Which nodes can take a pod?
 struct FilterQuestion {
@@ -42,7 +44,7 @@ struct FilterQuestion {
 ///          help, so kube-scheduler need not try: where it lacks what no pod takes, and where no
 ///          pod with cards is less important. A node the ledger does not know takes only pods that
 ///          ask for no card.
-FilterResult filter(const FilterQuestion& question, NodeWalk walk, const Judge& judge);
+FilterResult filter(const FilterQuestion& question, const PodView& cluster, const Judge& judge);
 
 /// Spreads 0..10 over the nodes by the policy's score. Exactly one node gets 10: the best, on a
 /// tie the one asked first. Nodes that do not fit, or are refused, get 0.

@@ -10,6 +10,15 @@
 
 namespace tangram::extender {
 
+void PodView::lookup(std::span<const std::string_view> names,
+                     std::span<model::ClusterSnapshot::Found> found) const {
+  cluster_->lookup(names, found);
+  if (replaced_.empty()) return;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (const auto* replaced = replacement(names[i])) found[i] = made_up(*replaced);
+  }
+}
+
 const model::NodeState* PodView::find(std::string_view name) const {
   const auto found = lookup(name);
   return found ? found->node : nullptr;

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,13 +32,16 @@ class PodView {
     return found == replaced_.end() ? nullptr : &found->second;
   }
   static model::ClusterSnapshot::Found made_up(const model::NodeState& node) {
-    return {.index = 0, .version = 0, .node = &node};
+    return {.index = 0, .look = {}, .node = &node};
   }
   /// @returns nothing for a node that is not known or not present
   [[nodiscard]] std::optional<model::ClusterSnapshot::Found> lookup(std::string_view name) const {
     const auto* replaced = replacement(name);
     return replaced ? made_up(*replaced) : cluster_->lookup(name);
   }
+  /// The same for many names, each to its place; null where there is no such node.
+  void lookup(std::span<const std::string_view> names,
+              std::span<model::ClusterSnapshot::Found> found) const;
   /// @returns null for a node that is not known or not present
   [[nodiscard]] const model::NodeState* find(std::string_view name) const;
   void replace(model::NodeState node);

@@ -114,8 +114,8 @@ void Resizer::advance(Case& its) {
   const auto found = cluster->lookup(its.pod->node);
   if (!found) return;
   const bool is_due = its.wanted != Wanted::kNothing && now >= its.next_try;
-  if (found->version == its.version && !is_due) return;
-  its.version = found->version;
+  if (found->node->version == its.version && !is_due) return;
+  its.version = found->node->version;
   const model::NodeState& node = *found->node;
   const model::Allocation* const allocation = node.find_allocation(its.pod->pod.uid);
   its.wanted = Wanted::kNothing;

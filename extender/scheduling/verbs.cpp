@@ -206,7 +206,7 @@ FilterResult Verbs::judge_nodes(const FilterArgs& args, const cluster::PodPlan& 
                            .short_list = short_list,
                            .priority = args.pod.priority,
                            .nominated_node = args.pod.nominated_node},
-                          {cluster, order_}, [&](const auto& node) { return pass.judge(node); });
+                          cluster, [&](auto nodes, auto verdicts) { pass.judge(nodes, verdicts); });
 }
 
 Verbs::Standing Verbs::stand(const std::string& uid) {
@@ -308,7 +308,7 @@ std::string Verbs::prioritize(std::string text) const {
   auto pass =
       plan->policies->cache.open(*plan->policy, plan->demand, *snapshot, budget, args->pod.uid);
   return encode(extender::prioritize(
-      args->node_names, cluster, [&](const auto& node) { return pass.judge(node); },
+      args->node_names, cluster, [&](auto nodes, auto verdicts) { pass.judge(nodes, verdicts); },
       parts_.offers.refused(args->pod.uid)));
 }
 

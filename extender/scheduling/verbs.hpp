@@ -143,7 +143,6 @@ class Verbs {
 
   Parts parts_;
   Settings settings_;
-  NodeOrder order_;
 };
 
 }  // namespace tangram::extender

@@ -225,50 +225,76 @@ TEST(NodeTableTest, SharesTheRunsThatDidNotChange) {
 }
 
 // Names stand in a node's tag as far as they have room there.
-TEST_F(SnapshotTest, FindsNodesByAGuessWhateverTheLengthOfTheirNames) {
+TEST_F(SnapshotTest, FindsNodesWhateverTheLengthOfTheirNames) {
   std::vector<std::string> all;
-  for (const std::size_t length : {1U, 54U, 55U, 56U, 253U}) {
+  for (const std::size_t length : {1U, 7U, 8U, 9U, 50U, 51U, 52U, 253U}) {
     all.push_back(std::string(length - 1, 'x') + "a");
     all.push_back(std::string(length - 1, 'x') + "b");
   }
   for (const std::string& name : all) put(name);
   const auto snapshot = ledger_.snapshot();
   for (const std::string& name : all) {
-    for (NodeIndex guess = 0; guess < kNodesPerRun + 1; ++guess) {
-      const auto found = snapshot->lookup_at(guess, name);
-      const auto sought = snapshot->lookup(name);
-      ASSERT_TRUE(sought) << name;
-      ASSERT_EQ(found.has_value(), guess == sought->index) << name << " at " << guess;
-      if (!found) continue;
-      EXPECT_EQ(found->node->name, name);
-      EXPECT_EQ(found->version, found->node->version);
-      EXPECT_EQ(found->node, sought->node);
-      EXPECT_EQ(snapshot->at(found->index), found->node);
-    }
+    const auto found = snapshot->lookup(name);
+    ASSERT_TRUE(found) << name;
+    EXPECT_EQ(found->node->name, name);
+    EXPECT_EQ(snapshot->at(found->index), found->node);
     EXPECT_FALSE(snapshot->lookup(name.substr(1) + "c"));
-    EXPECT_FALSE(snapshot->lookup_at(0, name.substr(1) + "c"));
   }
 }
 
-TEST_F(SnapshotTest, FindsNoNodeByAGuessThatIsGone) {
+TEST_F(SnapshotTest, FindsManyNodesAtATime) {
+  for (const char* name : {"a", "b", "gone"}) put(name);
+  observe("pod", "gone");
+  ledger_.remove_node("gone");
+  const auto snapshot = ledger_.snapshot();
+  const std::vector<std::string_view> names{"b", "gone", "a", "unknown", "b"};
+  std::vector<ClusterSnapshot::Found> found(names.size());
+  snapshot->lookup(names, found);
+  EXPECT_EQ(found[0].node, snapshot->find("b"));
+  EXPECT_EQ(found[1].node, nullptr);
+  EXPECT_EQ(found[2].node, snapshot->find("a"));
+  EXPECT_EQ(found[2].index, snapshot->lookup("a")->index);
+  EXPECT_EQ(found[3].node, nullptr);
+  EXPECT_EQ(found[4].node, found[0].node);
+}
+
+class LookTest : public SnapshotTest {
+ protected:
+  Look look_of(const std::string& node) { return ledger_.snapshot()->lookup(node).value().look; }
+};
+
+TEST_F(LookTest, NodesThatAreAlikeHaveOne) {
   put("a");
   put("b");
-  observe("pod", "a");
-  const auto before = ledger_.snapshot();
-  ledger_.remove_node("a");  // its pod stays in the ledger
-  ledger_.remove_node("b");
-  const auto after = ledger_.snapshot();
-  ASSERT_NE(after->at(0), nullptr);
-  for (const char* name : {"a", "b"}) {
-    for (NodeIndex guess = 0; guess < 2; ++guess) {
-      EXPECT_FALSE(after->lookup_at(guess, name)) << name;
-    }
-    EXPECT_FALSE(after->lookup(name)) << name;
-    ASSERT_TRUE(before->lookup(name)) << name;
-    EXPECT_TRUE(before->lookup_at(before->lookup(name)->index, name)) << name;
-  }
+  EXPECT_EQ(look_of("a"), look_of("b"));
+  const Look idle = look_of("a");
+  observe("p", "a");
+  EXPECT_NE(look_of("a"), idle);
+  EXPECT_EQ(look_of("b"), idle);
+  observe("q", "b");
+  EXPECT_EQ(look_of("a"), look_of("b"));
+  ledger_.release("p");
+  EXPECT_NE(look_of("a").version, idle.version) << "what nobody had was forgotten";
+}
+
+TEST_F(LookTest, AChangeThatCountsForNoPodKeepsIt) {
   put("a");
-  EXPECT_GT(ledger_.snapshot()->lookup_at(0, "a").value().version, before->version());
+  observe("p", "a");
+  const Look before = look_of("a");
+  auto same = allocation("p", "a", {granted("GPU-a", 10, 10)});
+  same.terminating = true;
+  ledger_.observe(same);
+  EXPECT_EQ(look_of("a"), before);
+}
+
+TEST_F(LookTest, ANodeThatLeftHasNone) {
+  put("a");
+  observe("p", "a");
+  const auto before = ledger_.snapshot();
+  ledger_.remove_node("a");
+  EXPECT_FALSE(ledger_.snapshot()->lookup("a"));
+  put("a");
+  EXPECT_NE(look_of("a").version, before->lookup("a")->look.version);
 }
 
 TEST(NodeTableTest, NodesOfOneMakeShareIt) {

@@ -43,6 +43,13 @@ model::NodeState version(std::uint64_t number, bool with_card = true) {
   return state;
 }
 
+constexpr model::Look kLook{.version = 1, .index = 0};
+
+/// A node that looks like no other one.
+model::ClusterSnapshot::Found found(model::NodeIndex index, const model::NodeState& state) {
+  return {.index = index, .look = {.version = state.version, .index = index}, .node = &state};
+}
+
 class ChoiceCacheTest : public ::testing::Test {
  protected:
   /// Each time for another pod.
@@ -53,9 +60,7 @@ class ChoiceCacheTest : public ::testing::Test {
   std::int64_t score_for(std::string_view pod, const model::PodDemand& demand,
                          model::NodeIndex index, const model::NodeState& state) {
     model::SearchBudget no_limit;
-    return cache_.open(policy_, demand, cluster_, no_limit, pod)
-        .judge({index, state.version, &state})
-        .score;
+    return cache_.open(policy_, demand, cluster_, no_limit, pod).judge(found(index, state)).score;
   }
 
   CountingPolicy policy_;
@@ -85,8 +90,8 @@ TEST_F(ChoiceCacheTest, AnswersAnOlderSnapshotByThatSnapshot) {
 TEST_F(ChoiceCacheTest, RemembersThatNothingFits) {
   auto pass = cache_.open(policy_, small_, cluster_, budget_, "p");
   const model::NodeState empty = version(1, false);
-  EXPECT_EQ(pass.judge({3, 1, &empty}).misfit, model::Misfit::kNoCards);
-  EXPECT_EQ(pass.judge({3, 1, &empty}).misfit, model::Misfit::kNoCards);
+  EXPECT_EQ(pass.judge(found(3, empty)).misfit, model::Misfit::kNoCards);
+  EXPECT_EQ(pass.judge(found(3, empty)).misfit, model::Misfit::kNoCards);
   EXPECT_EQ(policy_.asked, 1);
 }
 
@@ -96,8 +101,8 @@ TEST_F(ChoiceCacheTest, AsksAgainAboutANodeThatTheBudgetDidNotSufficeFor) {
   model::SearchBudget one_search(1);
   {
     auto pass = cache_.open(policy_, small_, cluster_, one_search, "p");
-    EXPECT_EQ(pass.judge({1, 1, &first}).score, 1);
-    EXPECT_EQ(pass.judge({2, 2, &second}).misfit, model::Misfit::kNotTried);
+    EXPECT_EQ(pass.judge(found(1, first)).score, 1);
+    EXPECT_EQ(pass.judge(found(2, second)).misfit, model::Misfit::kNotTried);
   }
   EXPECT_EQ(policy_.asked, 2);
   EXPECT_EQ(score(small_, 1, first), 1);
@@ -127,7 +132,7 @@ TEST_F(ChoiceCacheTest, KeepsShapesPoliciesAndNodesApart) {
   EXPECT_EQ(score(picky, 0, version(1)), 1);
   EXPECT_EQ(policy_.asked, 4);
   const model::NodeState state = version(1);
-  EXPECT_EQ(cache_.open(other, small_, cluster_, budget_, "p").judge({0, 1, &state}).score, 1);
+  EXPECT_EQ(cache_.open(other, small_, cluster_, budget_, "p").judge(found(0, state)).score, 1);
   EXPECT_EQ(other.asked, 1);
 }
 
@@ -182,7 +187,7 @@ TEST_F(ChoiceCacheTest, KeepsAPassAliveThatIsPushedOut) {
   (void)score(middle_, 0, version(1));
   (void)score(large_, 0, version(1));
   const model::NodeState state = version(4);
-  EXPECT_EQ(pass.judge({0, 4, &state}).score, 4);
+  EXPECT_EQ(pass.judge(found(0, state)).score, 4);
 }
 
 TEST_F(ChoiceCacheTest, NeverRemembersANodeOutsideTheBooks) {
@@ -191,32 +196,31 @@ TEST_F(ChoiceCacheTest, NeverRemembersANodeOutsideTheBooks) {
   EXPECT_EQ(policy_.asked, 2);
 }
 
-TEST_F(ChoiceCacheTest, JudgesEqualNodesOnceForSeveralContainers) {
+TEST_F(ChoiceCacheTest, JudgesNodesOfOneLookOnce) {
   policy_.alike = true;
-  model::PodDemand pair = small_;
-  pair.gpu.containers.push_back({.container = "side", .share = fraction(100)});
   const std::vector<model::NodeState> equal{version(1), version(2), version(3)};
   model::NodeState used = version(4);
   used.use[0].compute = MilliGpu(1);
   model::SearchBudget budget;
-  auto pass = cache_.open(policy_, pair, cluster_, budget, "p");
+  auto pass = cache_.open(policy_, small_, cluster_, budget, "p");
   for (model::NodeIndex i = 0; i < 3; ++i) {
-    EXPECT_EQ(pass.judge({i, equal[i].version, &equal[i]}).score, 7);
+    EXPECT_EQ(pass.judge({.index = i, .look = kLook, .node = &equal[i]}).score, 7);
   }
   EXPECT_EQ(policy_.asked, 1);
-  (void)pass.judge({3, 4, &used});
+  (void)pass.judge({.index = 3, .look = {.version = 2, .index = 1}, .node = &used});
   EXPECT_EQ(policy_.asked, 2);
 }
 
 TEST_F(ChoiceCacheTest, TellsNodesApartWhereCardsAreNamed) {
   policy_.alike = true;
-  model::PodDemand pair = small_;
-  pair.gpu.containers.push_back({.container = "side", .share = fraction(100)});
-  pair.gpu.card_ids = {"g*"};
+  model::PodDemand picky = small_;
+  picky.gpu.card_ids = {"g*"};
   const std::vector<model::NodeState> equal{version(1), version(2)};
   model::SearchBudget budget;
-  auto pass = cache_.open(policy_, pair, cluster_, budget, "p");
-  for (model::NodeIndex i = 0; i < 2; ++i) (void)pass.judge({i, equal[i].version, &equal[i]});
+  auto pass = cache_.open(policy_, picky, cluster_, budget, "p");
+  for (model::NodeIndex i = 0; i < 2; ++i) {
+    (void)pass.judge({.index = i, .look = kLook, .node = &equal[i]});
+  }
   EXPECT_EQ(policy_.asked, 2);
 }
 

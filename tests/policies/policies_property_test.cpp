@@ -11,7 +11,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <memory>
 #include <random>
+#include <utility>
+#include <vector>
 
 namespace tangram::policies {
 namespace {
@@ -140,31 +144,39 @@ TEST_F(PoliciesPropertyTest, AnswerTheSameThroughTheCache) {
   std::vector<model::PodDemand> demands;
   demands.reserve(12);
   for (int i = 0; i < 12; ++i) demands.push_back(random_pod(random_));
-  std::vector<model::NodeState> nodes;
-  nodes.reserve(kNodes);
+  model::NodeLooks looks;
+  std::uint64_t version = 0;
+  const auto put = [&](model::ClusterSnapshot::Found& found, model::NodeState state) {
+    state.version = ++version;
+    auto node = std::make_shared<const model::NodeState>(std::move(state));
+    const model::Look look = looks.join(node);
+    if (found.look.version != 0) looks.leave(found.look);
+    found = {.index = found.index, .look = look, .node = node.get()};
+    return node;
+  };
+  std::vector<model::ClusterSnapshot::Found> found(kNodes);
+  std::vector<model::NodePtr> nodes(kNodes);
   for (model::NodeIndex i = 0; i < kNodes; ++i) {
-    nodes.push_back(random_node(random_));
-    nodes.back().version = i + 1;
+    found[i].index = i;
+    nodes[i] = put(found[i], random_node(random_));
   }
-  std::uint64_t version = kNodes;
   for (int round = 0; round < kRounds; ++round) {
-    auto& changed = nodes[static_cast<std::size_t>(random_.between(0, kNodes - 1))];
-    // A copy of another one often: of equal nodes one is asked about.
-    const auto& other = nodes[static_cast<std::size_t>(random_.between(0, kNodes - 1))];
-    changed = random_.chance(50) ? other : random_node(random_);
-    changed.version = ++version;
+    const auto changed = static_cast<std::size_t>(random_.between(0, kNodes - 1));
+    // A copy of another one often: of nodes of one look one is asked about.
+    const auto other = static_cast<std::size_t>(random_.between(0, kNodes - 1));
+    nodes[changed] = put(found[changed], random_.chance(50) ? *nodes[other] : random_node(random_));
     const auto& demand = demands[static_cast<std::size_t>(random_.between(0, 11))];
     const auto name = policy_names()[static_cast<std::size_t>(random_.between(0, 3))];
     model::SearchBudget no_limit;
     auto pass = cache.open(*set.find(name), demand, nowhere, no_limit, "");
     for (model::NodeIndex i = 0; i < kNodes; ++i) {
-      const auto fresh = set.find(name)->choose(demand, nodes[i]);
-      const Verdict cached = pass.judge({i, nodes[i].version, &nodes[i]});
+      const auto fresh = set.find(name)->choose(demand, *nodes[i]);
+      const Verdict cached = pass.judge(found[i]);
       ASSERT_EQ(cached.fits(), fresh.has_value()) << name << ", round " << round;
       if (fresh) {
         EXPECT_EQ(cached.score, fresh->score) << name << ", round " << round;
       } else {
-        EXPECT_EQ(*cached.misfit, model::why_not(demand.gpu, nodes[i]))
+        EXPECT_EQ(*cached.misfit, model::why_not(demand.gpu, *nodes[i]))
             << name << ", round " << round;
       }
     }

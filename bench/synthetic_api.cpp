@@ -112,7 +112,7 @@ std::string SyntheticApi::running_pod(int number, int generation) const {
     const std::string grant = fmt::format(
         R"({{\"version\":1,\"podUID\":\"{}\",\"node\":\"{}\",\"issuedAt\":\"2026-01-01T00:00:00Z\",)"
         R"(\"isolation\":\"time-slice\",\"containers\":[{{\"name\":\"main\",\"cards\":[{{)"
-        R"(\"uuid\":\"{}\",\"memMiB\":{},\"milli\":{},\"memLimitMiB\":{},\"milliLimit\":{}}}]}}]}})",
+        R"(\"uuid\":\"{}\",\"memMiB\":{},\"milli\":{},\"memLimitMiB\":{},\"milliLimit\":{},\"whole\":false}}]}}]}})",
         uid, on, card_id(node, number / used % size_.cards_per_node), memory, milli, memory, milli);
     annotations = fmt::format(
         R"("tangram.dev/gpu-fraction":"{}.{:03}","tangram.dev/gpu-isolation":"time-slice",)"

@@ -66,6 +66,7 @@ std::string scheduler_of(const std::string& version) {
 }
 
 int apiserver_pid() { return number_in(environment().state / "run" / "kube-apiserver"); }
+int etcd_pid() { return number_in(environment().state / "run" / "etcd"); }
 int apiserver_port() { return number_in(environment().state / "apiserver-port"); }
 
 std::unique_ptr<kube::KubeApi> open_api(const std::string& kubeconfig) {

@@ -40,6 +40,7 @@ template <class T>
 
 /// The process id of the running kube-apiserver; 0 if none runs.
 [[nodiscard]] int apiserver_pid();
+[[nodiscard]] int etcd_pid();
 /// On loopback; it stays the same when the API server is started again.
 [[nodiscard]] int apiserver_port();
 

@@ -31,11 +31,39 @@ Figures& Figures::add(std::string_view key, double value) {
   return add(key, text.str());
 }
 
+Figures& Figures::median(std::string_view key, const std::vector<double>& values) {
+  const std::string name(key);
+  const MedianInterval interval = median_interval(values);
+  return add(name, interval.median)
+      .add(name + "_low", interval.low)
+      .add(name + "_high", interval.high);
+}
+
 Figures& Figures::spread(std::string_view key, const std::vector<double>& values) {
   const std::string name(key);
   return add(name + "_p50", percentile(values, 50))
       .add(name + "_p99", percentile(values, 99))
       .add(name + "_max", percentile(values, 100));
+}
+
+MedianInterval median_interval(std::vector<double> values) {
+  constexpr double kBeyondOneEnd = 0.025;
+  if (values.empty()) return {};
+  std::ranges::sort(values);
+  const std::size_t count = values.size();
+  // The chance that at most `below` of the values lie below the median.
+  double chance = std::pow(0.5, static_cast<double>(count));
+  double sum = chance;
+  std::size_t below = 0;
+  while (below < count / 2) {
+    chance *= static_cast<double>(count - below) / static_cast<double>(below + 1);
+    if (sum + chance > kBeyondOneEnd) break;
+    sum += chance;
+    ++below;
+  }
+  const std::size_t left_out = sum > kBeyondOneEnd ? 0 : below;
+  const double median = (values[(count - 1) / 2] + values[count / 2]) / 2;
+  return {.low = values[left_out], .median = median, .high = values[count - 1 - left_out]};
 }
 
 double percentile(std::vector<double> values, double percent) {

@@ -1,5 +1,8 @@
 #include "model/node_looks.hpp"
 
+#include <algorithm>
+#include <functional>
+
 namespace tangram::model {
 
 Look NodeLooks::join(const NodePtr& node) {
@@ -11,6 +14,7 @@ Look NodeLooks::join(const NodePtr& node) {
       index = static_cast<std::uint32_t>(groups_.size());
       groups_.emplace_back();
     } else {
+      std::pop_heap(free_.begin(), free_.end(), std::greater());
       index = free_.back();
       free_.pop_back();
     }
@@ -23,18 +27,26 @@ Look NodeLooks::join(const NodePtr& node) {
 }
 
 void NodeLooks::leave(Look look) {
-  if (--groups_[look.index].nodes == 0) left_.push_back(look.index);
+  if (--groups_[look.index].nodes > 0) return;
+  // A list of all pods changes a node once for each of its pods before anybody looks.
+  if (look.version > published_version_) return forget(look.index);
+  left_.push_back(look.index);
 }
 
-void NodeLooks::forget_unused() {
+void NodeLooks::publish() {
+  published_version_ = last_version_;
   for (const std::uint32_t index : left_) {
-    Group& group = groups_[index];
-    if (group.nodes > 0 || group.example == nullptr) continue;
-    by_hash_.remove(group.hash, index);
-    group = {};
-    free_.push_back(index);
+    const Group& group = groups_[index];
+    if (group.nodes == 0 && group.example != nullptr) forget(index);
   }
   left_.clear();
+}
+
+void NodeLooks::forget(std::uint32_t index) {
+  by_hash_.remove(groups_[index].hash, index);
+  groups_[index] = {};
+  free_.push_back(index);
+  std::push_heap(free_.begin(), free_.end(), std::greater());
 }
 
 }  // namespace tangram::model

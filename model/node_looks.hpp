@@ -15,8 +15,10 @@ using NodePtr = std::shared_ptr<const NodeState>;
 /// of them holds for all. A cluster has many such nodes: idle ones, full ones, and those with the
 /// same pods.
 struct Look {
-  std::uint64_t version = 0;  ///< never used again; 0 = of a node made up for a question
-  std::uint32_t index = 0;    ///< below the number of nodes there ever were; used again
+  /// Never used again; 0 = none: of a node that is made up for a question, or not present.
+  std::uint64_t version = 0;
+  /// Low, and used again: below twice the number of nodes that there ever were at a time.
+  std::uint32_t index = 0;
   friend bool operator==(const Look&, const Look&) = default;
 };
 
@@ -28,8 +30,9 @@ class NodeLooks {
   [[nodiscard]] Look join(const NodePtr& node);
   /// A node that had the look has it no more.
   void leave(Look look);
-  /// Forgets looks without nodes. Once for many changes: one may take away what the next puts back.
-  void forget_unused();
+  /// Readers see the looks now. Forgets those without nodes: of many changes before, one may have
+  /// taken away what the next put back.
+  void publish();
 
  private:
   struct Group {
@@ -39,10 +42,13 @@ class NodeLooks {
     std::size_t nodes = 0;
   };
 
+  void forget(std::uint32_t index);
+
   std::uint64_t last_version_ = 0;
+  std::uint64_t published_version_ = 0;  ///< nobody has seen later ones
   std::vector<Group> groups_;
   std::vector<std::uint32_t> left_;  ///< perhaps without nodes; some stand twice
-  std::vector<std::uint32_t> free_;  ///< places
+  std::vector<std::uint32_t> free_;  ///< places; a heap, the lowest in front
   HashIndex by_hash_;
 };
 

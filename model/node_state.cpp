@@ -51,7 +51,11 @@ bool look_alike(const NodeState& a, const NodeState& b) {
 }
 
 std::size_t look_hash(const NodeState& node) {
+  const NodeInventory& has = *node.inventory;
   std::size_t seed = node.use.size();
+  boost::hash_combine(seed, has.cpu.count());
+  boost::hash_combine(seed, has.memory.count());
+  if (!has.cards.empty()) boost::hash_combine(seed, has.cards.front().model);
   boost::hash_combine(seed, node.requested.cpu.count());
   boost::hash_combine(seed, node.requested.memory.count());
   for (const CardUse& use : node.use) {

@@ -174,9 +174,9 @@ struct NodeState {
   }
 };
 
-/// Do the nodes differ only in names, in the ids and links of their cards, and in which pods they
-/// have? Then a pod that names no card fits both or neither, and on the same cards: the order of
-/// cards counts.
+/// Do the nodes differ only in names, in which cards exactly they have and how those are linked,
+/// and in which pods have what is taken of them? Then a pod that names no card fits both or
+/// neither, and equally well; the order of cards counts.
 [[nodiscard]] bool look_alike(const NodeState& a, const NodeState& b);
 /// The same for nodes that look alike.
 [[nodiscard]] std::size_t look_hash(const NodeState& node);

@@ -1,6 +1,7 @@
 #include "model/snapshot.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace tangram::model {
 
@@ -13,8 +14,23 @@ NodeTag::NodeTag(const NodeState& node, Look look)
 
 void ClusterSnapshot::lookup(std::span<const std::string_view> names,
                              std::span<Found> found) const {
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    found[i] = lookup(names[i]).value_or(Found{});
+  // In three steps: what a step asks for has come from memory when the next one reads it.
+  constexpr std::size_t kAtATime = 64;
+  std::array<std::uint32_t, kAtATime> hashes;
+  for (std::size_t first = 0; first < names.size(); first += kAtATime) {
+    const auto block = names.subspan(first, std::min(kAtATime, names.size() - first));
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      hashes[i] = hash_of(block[i]);
+      names_->fetch(hashes[i]);
+    }
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      const auto likely = names_->find(hashes[i], [](std::uint32_t) { return true; });
+      if (likely) __builtin_prefetch(&tag(*likely));
+    }
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      const auto index = index_of(block[i], hashes[i]);
+      found[first + i] = index ? found_at(*index).value_or(Found{}) : Found{};
+    }
   }
 }
 
@@ -100,7 +116,7 @@ void NodeTable::store(NodeIndex index, NodePtr node) {
 
 std::shared_ptr<const ClusterSnapshot> NodeTable::publish() {
   if (published_->version() == version_) return published_;
-  looks_.forget_unused();
+  looks_.publish();
   if (names_changed_) {
     published_names_ = std::make_shared<const HashIndex>(names_);
     names_changed_ = false;

@@ -121,8 +121,7 @@ class ClusterSnapshot {
   [[nodiscard]] std::size_t slots() const { return runs_.size() * kNodesPerRun; }
   /// Also of nodes that are gone but still have pods.
   [[nodiscard]] std::optional<NodeIndex> index_of(std::string_view name) const {
-    return names_->find(hash_of(name),
-                        [&](NodeIndex index) { return tag(index).is_of(name, *slot(index)); });
+    return index_of(name, hash_of(name));
   }
 
   /// Every node, also those that are gone but still have pods. In no particular order.
@@ -160,6 +159,10 @@ class ClusterSnapshot {
   [[nodiscard]] std::size_t node_count() const { return names_->size(); }
 
  private:
+  [[nodiscard]] std::optional<NodeIndex> index_of(std::string_view name, std::uint32_t hash) const {
+    return names_->find(hash,
+                        [&](NodeIndex index) { return tag(index).is_of(name, *slot(index)); });
+  }
   /// @param index  below slots(), as of tag()
   [[nodiscard]] const NodePtr& slot(NodeIndex index) const {
     return runs_[index / kNodesPerRun]->nodes[index % kNodesPerRun];

@@ -39,13 +39,16 @@ Verdict ChoiceCache::Pass::ask_policy(const model::NodeState& node) {
 
 Verdict ChoiceCache::Pass::judge_anew(const model::ClusterSnapshot::Found& found, model::Look key) {
   if (key.version == 0) return ask_policy(*found.node);
+  if (untried_.contains(key.version)) return {.score = 0, .misfit = model::Misfit::kNotTried};
   std::vector<Answer>& answers = shape_->answers;
   if (key.index >= answers.size()) {
     answers.resize(std::max<std::size_t>(cluster_.slots(), key.index + std::size_t{1}));
   }
   cluster_.fetch_ahead(found.index);
   const Verdict verdict = ask_policy(*found.node);
-  if (verdict.misfit != model::Misfit::kNotTried) {
+  if (verdict.misfit == model::Misfit::kNotTried) {
+    untried_.insert(key.version);
+  } else {
     answers[key.index] = Answer(key.version, verdict);
   }
   return verdict;

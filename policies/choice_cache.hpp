@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,17 +33,18 @@ struct Verdict {
 ///
 /// Pods come in few shapes and one bind changes one node, so nearly all answers of the last filter
 /// of the same shape are still right; and what was said of one node holds for all that look alike.
-/// A look never means other nodes later: readers of older and newer snapshots may share a cache.
-/// Answers to pods that name cards hold for one node in one version, and are remembered by that.
+/// The version of a look never stands for another one: readers of older and newer snapshots may
+/// share a cache. Answers to pods that name cards hold for one node in one version, and are
+/// remembered by that.
 ///
 /// Shapes that only one pod had are on probation, apart from the others: however many of them come,
 /// they push out no shape that comes again and again. Where many shapes take turns, the second pod
 /// of one comes late: then only the shape's name is still known, and that proves it.
 ///
 /// It belongs to one set of policies, which must outlive it; new policies (another
-/// workload) need a new cache. Memory: 16 bytes x shapes x nodes.
-/// Threads: safe. One pass of a shape goes on at a time; the next one waits and finds its work
-/// done.
+/// workload) need a new cache. Memory: 16 bytes x shapes x nodes, and twice that after all nodes
+/// have changed at a time. Threads: safe. One pass of a shape goes on at a time; the next one waits
+/// and finds its work done.
 class ChoiceCache {
  private:
   /// A verdict in 16 bytes: many are kept.
@@ -118,6 +120,7 @@ class ChoiceCache {
     const model::ClusterSnapshot& cluster_;
     model::SearchBudget& budget_;
     const bool by_node_;
+    std::set<std::uint64_t> untried_;  ///< versions of what the budget did not suffice for
     std::shared_ptr<Shape> shape_;
     std::unique_lock<std::mutex> lock_;
   };

@@ -22,7 +22,7 @@ void read_node_names(json::Reader& in, FilterArgs& args) {
   in.array([&] { args.node_names.push_back(in.string()); });
 }
 
-/// The object of Nodes; "" if it is none, or has no items.
+/// The object of Nodes, if it may have items; else "", and json::Reader reads it.
 std::string_view whole_nodes(std::string_view text) {
   const std::size_t begin = json::find_begin(text, {"Nodes"});
   const bool object = begin < text.size() && text[begin] == '{';

@@ -160,7 +160,7 @@ TEST(ReadPlainStringsTest, LeavesAllElseToTheReader) {
   EXPECT_EQ(read_plain_strings("[]", std::string_view::npos, strings), std::string_view::npos);
 }
 
-// Each byte at each place of a word, before and after others of its kind.
+// Each byte at each place of a word, between the lowest and the highest plain ones.
 TEST(ReadPlainStringsTest, TakesExactlyThePlainBytes) {
   Strings strings;
   for (int byte = 0; byte < 256; ++byte) {

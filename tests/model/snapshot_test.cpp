@@ -277,6 +277,14 @@ TEST_F(LookTest, NodesThatAreAlikeHaveOne) {
   EXPECT_NE(look_of("a").version, idle.version) << "what nobody had was forgotten";
 }
 
+TEST_F(LookTest, NodesThatDifferInACardHaveTwo) {
+  put("a");
+  Card cordoned = card("GPU-b");
+  cordoned.cordoned = true;
+  ledger_.put_node(inventory("b", {cordoned}));
+  EXPECT_NE(look_of("a"), look_of("b"));
+}
+
 TEST_F(LookTest, AChangeThatCountsForNoPodKeepsIt) {
   put("a");
   observe("p", "a");
@@ -285,6 +293,20 @@ TEST_F(LookTest, AChangeThatCountsForNoPodKeepsIt) {
   same.terminating = true;
   ledger_.observe(same);
   EXPECT_EQ(look_of("a"), before);
+}
+
+// As when all pods are listed.
+TEST_F(LookTest, ManyChangesBeforeAnybodyLooksLeaveNoTrace) {
+  constexpr int kNodes = 10;
+  constexpr int kPods = 500;
+  for (int i = 0; i < kNodes; ++i) put("n" + std::to_string(i));
+  (void)ledger_.snapshot();
+  for (int pod = 0; pod < kPods; ++pod) {
+    observe("p" + std::to_string(pod), "n" + std::to_string(pod % kNodes));
+  }
+  for (int i = 0; i < kNodes; ++i) {
+    EXPECT_LT(look_of("n" + std::to_string(i)).index, 2U * kNodes);
+  }
 }
 
 TEST_F(LookTest, ANodeThatLeftHasNone) {

@@ -13,6 +13,7 @@ PolicySource::PolicySource(PolicySettings settings, ClusterNow cluster)
     : settings_(std::move(settings)),
       cluster_(std::move(cluster)),
       in_force_(std::make_shared<const PoliciesInForce>(settings_.options)),
+      window_(settings_.learning),
       arrivals_(settings_.learning) {}
 
 Result<PodPlan> PolicySource::plan(const kube::Pod& pod) const {
@@ -48,9 +49,9 @@ void PolicySource::listing(bool begins) {
 void PolicySource::keep_learning(const std::stop_token& stop) {
   std::unique_lock lock(learning_);
   while (time_has_come_.wait(lock, stop, [this] { return time_to_learn(); })) {
-    const std::vector<policies::DemandPtr> pods = take_due();
+    policies::Arrivals latest = take_due();
     lock.unlock();
-    learn(policies::count(pods));
+    learn(std::move(latest));
     lock.lock();
   }
 }
@@ -63,21 +64,23 @@ std::shared_ptr<const policies::Prices> PolicySource::prices() const {
   return in_force_.load()->prices;
 }
 
-std::vector<policies::DemandPtr> PolicySource::take_due() {
+policies::Arrivals PolicySource::take_due() {
   due_ = false;
-  return arrivals_.window();
+  return arrivals_.take();
 }
 
 void PolicySource::learn_at_once() {
   if (!time_to_learn()) return;
   if (settings_.learn_at_once) {
-    learn(policies::count(take_due()));
+    learn(take_due());
   } else {
     time_has_come_.notify_one();
   }
 }
 
-void PolicySource::learn(const policies::WorkloadCounter& counter) {
+void PolicySource::learn(policies::Arrivals latest) {
+  window_.add(std::move(latest));
+  const policies::WorkloadCounter counter = window_.count();
   const auto now = in_force_.load();
   policies::PolicyOptions options = settings_.options;
   options.workload = now->workload;

@@ -25,7 +25,7 @@ struct PolicySettings {
   policies::PolicyOptions options;  ///< with the workload if it is fixed
   bool learn_workload = true;       ///< false: options.workload stays; prices are still learned
   bool learn_at_once = true;        ///< false: PolicySource::keep_learning() does it
-  policies::ArrivalLog::Limits learning;
+  policies::ArrivalLimits learning;
   int coverage_percent = 95;
 };
 
@@ -87,19 +87,21 @@ class PolicySource final : public PodObserver {
 
  private:
   [[nodiscard]] bool time_to_learn() const { return due_ && !listing_; }
-  /// @returns what is due to be learned from; it is due no more
-  [[nodiscard]] std::vector<policies::DemandPtr> take_due();
+  /// @returns what has arrived; nothing is due any more
+  [[nodiscard]] policies::Arrivals take_due();
   void learn_at_once();
-  void learn(const policies::WorkloadCounter& counter);
+  /// Not from two threads at a time: either keep_learning() does it, or whoever holds learning_.
+  void learn(policies::Arrivals latest);
   /// Scores the nodes by the next policies for all shapes that are remembered of these.
   void score_anew(const PoliciesInForce& now, const PoliciesInForce& next) const;
 
   PolicySettings settings_;
   ClusterNow cluster_;
   Published<PoliciesInForce> in_force_;
+  policies::ArrivalWindow window_;  ///< of learn()
   mutable std::mutex learning_;
   std::condition_variable_any time_has_come_;
-  // Under learning_.
+  // Under learning_, which arrived() takes: keep_learning() computes and copies nothing under it.
   policies::ArrivalLog arrivals_;
   bool listing_ = false;
   bool due_ = false;  ///< it is time to learn, and a list has not ended

@@ -127,8 +127,10 @@ std::vector<Task> App::tasks() {
       {"evict stuck pods", kTaskInterval, repeated(&App::evict_stuck_pods)},
       {"evict pods from broken cards", kTaskInterval, repeated(&App::evict_from_broken_cards)}};
   if (!parts_.learn_at_once) {
-    tasks.push_back({"learn from arrivals", kUntilStopped,
-                     [this](const std::stop_token& stop) { policies_.keep_learning(stop); }});
+    tasks.push_back({.name = "learn from arrivals",
+                     .interval = kUntilStopped,
+                     .run = [this](const std::stop_token& stop) { policies_.keep_learning(stop); },
+                     .yields = true});
   }
   return tasks;
 }

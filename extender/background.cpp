@@ -3,8 +3,11 @@
 #include "base/sleeper.hpp"
 
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 namespace tangram::extender {
@@ -13,6 +16,17 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
+
+/// A tenth of the share of other threads that want the same core. On Linux this is of the calling
+/// thread alone (setpriority(2)), and needs no right.
+void give_way() {
+  constexpr int kNice = 10;
+  const int nice = std::max(kNice, getpriority(PRIO_PROCESS, 0));
+  if (setpriority(PRIO_PROCESS, 0, nice) != 0) {
+    spdlog::debug("a thread in the background keeps its priority: {}",
+                  std::generic_category().message(errno));
+  }
+}
 
 void run_in_turn(const std::vector<Task>& tasks, const std::stop_token& stop) {
   std::vector<SteadyClock::time_point> due(tasks.size(), SteadyClock::now());
@@ -40,7 +54,11 @@ void Background::start(std::vector<Task> tasks) {
   });
   for (auto task = tasks.begin(); task != repeated; ++task) {
     spdlog::debug("task \"{}\": runs until it is stopped", task->name);
-    threads_.emplace_back([run = std::move(task->run)](const std::stop_token& stop) { run(stop); });
+    threads_.emplace_back(
+        [run = std::move(task->run), yields = task->yields](const std::stop_token& stop) {
+          if (yields) give_way();
+          run(stop);
+        });
   }
   std::vector<Task> in_turn(std::make_move_iterator(repeated),
                             std::make_move_iterator(tasks.end()));

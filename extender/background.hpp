@@ -14,6 +14,9 @@ struct Task {
   std::string name;                      ///< what it does, in the log of debug
   std::chrono::milliseconds interval{};  ///< between two runs; 0 = one run, until it is stopped
   std::function<void(const std::stop_token&)> run;
+  /// Its thread gives way to those that answer requests; for work of which nobody waits for the
+  /// end. Not for tasks with an interval, which share a thread.
+  bool yields = false;
 };
 
 /// Runs tasks: each without an interval on a thread of its own, all others on one, one after the

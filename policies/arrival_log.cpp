@@ -5,16 +5,21 @@
 namespace tangram::policies {
 
 bool ArrivalLog::add(DemandPtr demand) {
-  window_.push_back(std::move(demand));
-  if (window_.size() > limits_.window_pods) window_.pop_front();
+  latest_.push_back(std::move(demand));
+  if (latest_.size() > limits_.window_pods) latest_.pop_front();
   if (++arrivals_ < next_relearn_) return false;
   next_relearn_ += std::min(next_relearn_, limits_.relearn_every);
   return true;
 }
 
-WorkloadCounter count(const std::vector<DemandPtr>& pods) {
+void ArrivalWindow::add(Arrivals latest) {
+  for (DemandPtr& demand : latest) pods_.push_back(std::move(demand));
+  while (pods_.size() > limits_.window_pods) pods_.pop_front();
+}
+
+WorkloadCounter ArrivalWindow::count() const {
   WorkloadCounter counter;
-  for (const DemandPtr& demand : pods) counter.add(*demand);
+  for (const DemandPtr& demand : pods_) counter.add(*demand);
   return counter;
 }
 

@@ -71,8 +71,9 @@ void InProcessScheduler::use(std::unique_ptr<const policies::Policy> policy) {
 
 void InProcessScheduler::learn(const model::PodDemand& demand) {
   if (!arrivals_.add(std::make_shared<const model::PodDemand>(demand))) return;
-  auto prices = policies::learn_prices(policies::count(arrivals_.window()).top(policies::kAllPods),
-                                       *ledger_.snapshot());
+  window_.add(arrivals_.take());
+  auto prices =
+      policies::learn_prices(window_.count().top(policies::kAllPods), *ledger_.snapshot());
   if (policies::nearly_equal(prices, *options_.prices)) return;
   options_.prices = std::make_shared<const policies::Prices>(std::move(prices));
   use(*policies::make_policy(name_, options_));

@@ -63,6 +63,7 @@ class InProcessScheduler final : public Scheduler {
   const std::string name_;
   policies::PolicyOptions options_;
   policies::ArrivalLog arrivals_{{}};
+  policies::ArrivalWindow window_{{}};
   PodNumber arrived_ = 0;  ///< every pod before it was learned from
   std::unique_ptr<const policies::Policy> policy_;
   SystemClock clock_;

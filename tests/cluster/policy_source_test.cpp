@@ -219,7 +219,7 @@ std::chrono::nanoseconds longest_arrival_while_learning(PolicySource& source) {
 TEST(PolicySourceTest, PodsDoNotWaitWhileTheWindowIsCounted) {
   constexpr int kWindow = 2'000;
   std::vector<kube::Pod> pods;
-  std::vector<policies::DemandPtr> demands;
+  policies::Arrivals demands;
   const PolicySource reader{PolicySettings{}};
   for (int i = 0; i < kWindow; ++i) {
     pods.push_back(large_pod(i));
@@ -227,8 +227,10 @@ TEST(PolicySourceTest, PodsDoNotWaitWhileTheWindowIsCounted) {
     ASSERT_TRUE(plan);
     demands.push_back(std::make_shared<const model::PodDemand>(std::move(plan->demand)));
   }
+  policies::ArrivalWindow window{{}};
+  window.add(std::move(demands));
   const auto start = std::chrono::steady_clock::now();
-  ASSERT_EQ(policies::count(demands).pods(), pods.size());
+  ASSERT_EQ(window.count().pods(), pods.size());
   const auto counting = std::chrono::steady_clock::now() - start;
   PolicySettings settings;
   settings.learn_at_once = false;

@@ -139,19 +139,28 @@ TEST(ArrivalLogTest, SaysWhenToLearnAtTwiceAsManyAndThenEverySoManyPods) {
     if (log.add(one_of(500))) due.push_back(i);
   }
   EXPECT_EQ(due, (std::vector<int>{25, 50, 90, 130, 170}));
-  EXPECT_EQ(count(log.window()).pods(), 180U);
+  EXPECT_EQ(log.take().size(), 180U);
+  EXPECT_TRUE(log.take().empty());
 }
 
-TEST(ArrivalLogTest, ForgetsPodsThatLeftTheWindow) {
+TEST(ArrivalLogTest, KeepsNoMoreThanAWindow) {
   ArrivalLog log({.window_pods = 30, .relearn_every = 25});
-  for (int i = 0; i < 50; ++i) log.add(one_of(500));
-  EXPECT_EQ(count(log.window()).pods(), 30U);
-  for (int i = 0; i < 29; ++i) log.add(one_of(250));
-  Workload workload = count(log.window()).top(kAllPods);
+  for (int i = 0; i < 50; ++i) log.add(one_of(i));
+  const Arrivals latest = log.take();
+  ASSERT_EQ(latest.size(), 30U);
+  EXPECT_EQ(latest.back()->gpu.containers.at(0).share.fraction, MilliGpu(49));
+}
+
+TEST(ArrivalWindowTest, ForgetsPodsThatLeftIt) {
+  ArrivalWindow window({.window_pods = 30, .relearn_every = 25});
+  window.add(Arrivals(50, one_of(500)));
+  EXPECT_EQ(window.count().pods(), 30U);
+  window.add(Arrivals(29, one_of(250)));
+  Workload workload = window.count().top(kAllPods);
   ASSERT_EQ(workload.classes.size(), 2U);
   EXPECT_EQ(workload.classes[0].count, 29);
-  log.add(one_of(250));
-  workload = count(log.window()).top(kAllPods);
+  window.add({one_of(250)});
+  workload = window.count().top(kAllPods);
   EXPECT_EQ(workload.classes.size(), 1U);
 }
 

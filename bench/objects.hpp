@@ -28,4 +28,8 @@ struct PodSpec {
 /// A v1.Pod with one container, "main".
 [[nodiscard]] std::string pod_json(const PodSpec& pod);
 
+/// What the API server sends to a webhook for a new pod that wants half a card.
+/// @param sidecars  containers beside the one with the card
+[[nodiscard]] std::string admission_review(int sidecars);
+
 }  // namespace tangram::bench

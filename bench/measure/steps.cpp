@@ -4,12 +4,15 @@
 #include "bench/synthetic_api.hpp"
 #include "cluster/cluster_feed.hpp"
 #include "cluster/policy_source.hpp"
+#include "config/config.hpp"
+#include "extender/admission/service.hpp"
 #include "extender/scheduling/decide.hpp"
 #include "extender/scheduling/wire.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 // Each step is a function of its own that the compiler does not take apart, so that a profiler can
 // show what each one costs: scripts/bench-check counts the instructions that they take.
@@ -35,7 +38,7 @@ class Bench {
     for (int i = 0; i < size.nodes; ++i) nodes_.listed(api_.node(i));
     nodes_.end_list();
     pods_.begin_list();
-    for (int i = 0; i < size.pods; ++i) pods_.listed(api_.running_pod(i));
+    for (int i = 0; i < size.pods; ++i) step_list_pod(api_.running_pod(i));
     pods_.end_list();
   }
 
@@ -54,6 +57,23 @@ class Bench {
   TANGRAM_STEP FilterResult step_filter_known(const FilterArgs& args,
                                               const cluster::PodPlan& plan) const {
     return decide(args, plan);
+  }
+  /// Most of reading the cluster at start, for each of its pods; they are booked at the list's end.
+  TANGRAM_STEP void step_list_pod(std::string object) { pods_.listed(std::move(object)); }
+  TANGRAM_STEP std::string step_prioritize(const FilterArgs& args,
+                                           const cluster::PodPlan& plan) const {
+    constexpr std::size_t kKept = 8;
+    const std::span<const std::string_view> names(args.node_names);
+    const auto cluster = ledger_.snapshot();
+    model::SearchBudget budget;
+    auto pass =
+        plan.policies->cache.open(*plan.policy, plan.demand, *cluster, budget, args.pod.uid);
+    return encode(
+        extender::prioritize(names.first(std::min(kKept, names.size())), *cluster,
+                             [&](auto nodes, auto verdicts) { pass.judge(nodes, verdicts); }, {}));
+  }
+  TANGRAM_STEP std::string step_webhook(std::string review) const {
+    return admission_.mutate(std::move(review)).body;
   }
   TANGRAM_STEP std::string step_encode(const FilterArgs& args, const FilterResult& result) const {
     return extender::encode(args, result);
@@ -88,6 +108,8 @@ class Bench {
   }
 
   SystemClock clock_;
+  extender::AdmissionService admission_{extender::admission_settings(config::Config()), clock_,
+                                        nullptr};
   SyntheticApi api_;
   cluster::SharedLedger ledger_{clock_};
   cluster::FeedCounters counters_;
@@ -146,6 +168,7 @@ Result<Report> measure(const StepsRun& run) {
         steps.time("filter_known", [&] { return bench.step_filter_known(*args, *plan); });
     if (result.kept.empty())
       return fail(Errc::kConflict, "the cluster is full; start with fewer pods");
+    (void)steps.time("prioritize", [&] { return bench.step_prioritize(*args, *plan); });
     (void)steps.time("encode", [&] { return bench.step_encode(*args, result); });
     const auto assumed = steps.time("assume", [&] {
       return bench.step_assume(*args, *plan, args->node_names[result.kept.front()]);
@@ -156,6 +179,9 @@ Result<Report> measure(const StepsRun& run) {
       bench.step_watch_event(std::move(event));
       return 0;
     });
+    constexpr int kSidecars = 3;
+    std::string review = admission_review(kSidecars);
+    (void)steps.time("webhook", [&] { return bench.step_webhook(std::move(review)); });
   }
   return steps.report(run.rounds);
 }

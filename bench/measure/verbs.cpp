@@ -35,8 +35,8 @@ struct Baseline {
   }
 };
 
-/// Ends running pods and begins others in their place, at an even rate, while it lives. Both at
-/// once, or a pod of the measurement would take the room that the next one is granted.
+/// Ends running pods and begins others in their place, at an even rate, while it lives. One right
+/// behind the other, or pods of the measurement would take the room that the next is granted.
 class Churn {
  public:
   Churn(SyntheticApi& api, int per_second) {

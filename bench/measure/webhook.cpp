@@ -3,14 +3,13 @@
 #include "bench/extender_client.hpp"
 #include "bench/measure/latency.hpp"
 #include "bench/measure/measure.hpp"
+#include "bench/objects.hpp"
 #include "config/config.hpp"
 #include "extender/admission/service.hpp"
 #include "extender/setup/certificates_command.hpp"
 #include "http/router.hpp"
 #include "http/server.hpp"
 #include "http/tls/identity.hpp"
-
-#include <fmt/format.h>
 
 #include <array>
 #include <cstdlib>
@@ -40,34 +39,6 @@ class Folder {
  private:
   std::string path_ = std::filesystem::temp_directory_path().string() + "/tangram-webhook-XXXXXX";
 };
-
-/// An ordinary container as the API server shows it at admission: defaults filled in.
-std::string container(const std::string& name) {
-  return fmt::format(
-      R"({{"name":"{0}","image":"registry.example.com/team/{0}:1.2.3","command":["/bin/{0}","--serve"],)"
-      R"("ports":[{{"name":"http","containerPort":8080,"protocol":"TCP"}}],)"
-      R"("env":[{{"name":"LEVEL","value":"info"}},{{"name":"POD","valueFrom":{{"fieldRef":)"
-      R"({{"apiVersion":"v1","fieldPath":"metadata.name"}}}}}}],)"
-      R"("resources":{{"limits":{{"cpu":"2","memory":"4Gi"}},"requests":{{"cpu":"1","memory":"2Gi"}}}},)"
-      R"("volumeMounts":[{{"name":"token","readOnly":true,"mountPath":"/var/run/secrets"}}],)"
-      R"("terminationMessagePath":"/dev/termination-log","imagePullPolicy":"IfNotPresent"}})",
-      name);
-}
-
-std::string review(int sidecars) {
-  std::string containers = container("main");
-  for (int i = 0; i < sidecars; ++i) containers += "," + container("sidecar-" + std::to_string(i));
-  return fmt::format(
-      R"({{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{{)"
-      R"("uid":"705ab4f5-6393-11e8-b7cc-42010a800002","kind":{{"group":"","version":"v1","kind":"Pod"}},)"
-      R"("resource":{{"group":"","version":"v1","resource":"pods"}},"namespace":"ml","operation":"CREATE",)"
-      R"("userInfo":{{"username":"system:serviceaccount:ml:default"}},"dryRun":false,)"
-      R"("object":{{"kind":"Pod","apiVersion":"v1","metadata":{{"generateName":"train-","namespace":"ml",)"
-      R"("labels":{{"app":"train"}},"annotations":{{"tangram.dev/gpu-fraction":"0.5"}}}},)"
-      R"("spec":{{"containers":[{0}],"restartPolicy":"Always","schedulerName":"default-scheduler",)"
-      R"("serviceAccountName":"default","securityContext":{{}}}},"status":{{}}}},"oldObject":null}}}})",
-      containers);
-}
 
 /// Takes a body and answers with that many bytes.
 http::Handler null_handler(std::size_t size) {
@@ -110,7 +81,7 @@ Result<Report> measure(const WebhookRun& run) {
 
   const extender::AdmissionService service(extender::admission_settings(config::Config()), clock,
                                            nullptr);
-  const std::string body = review(run.sidecars);
+  const std::string body = admission_review(run.sidecars);
   const std::array calls{Call{"/admission/mutate", "/null/mutate", body},
                          Call{"/admission/validate", "/null/validate", body}};
   http::Router router;

@@ -51,9 +51,8 @@ MedianInterval median_interval(std::vector<double> values) {
   if (values.empty()) return {};
   std::ranges::sort(values);
   const std::size_t count = values.size();
-  // The chance that at most `below` of the values lie below the median.
   double chance = std::pow(0.5, static_cast<double>(count));
-  double sum = chance;
+  double sum = chance;  // that at most `below` of the values lie below the median
   std::size_t below = 0;
   while (below < count / 2) {
     chance *= static_cast<double>(count - below) / static_cast<double>(below + 1);

@@ -16,7 +16,7 @@ void ClusterSnapshot::lookup(std::span<const std::string_view> names,
                              std::span<Found> found) const {
   // In three steps: what a step asks for has come from memory when the next one reads it.
   constexpr std::size_t kAtATime = 64;
-  std::array<std::uint32_t, kAtATime> hashes;
+  std::array<std::uint32_t, kAtATime> hashes{};
   for (std::size_t first = 0; first < names.size(); first += kAtATime) {
     const auto block = names.subspan(first, std::min(kAtATime, names.size() - first));
     for (std::size_t i = 0; i < block.size(); ++i) {

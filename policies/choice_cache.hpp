@@ -41,10 +41,12 @@ struct Verdict {
 /// they push out no shape that comes again and again. Where many shapes take turns, the second pod
 /// of one comes late: then only the shape's name is still known, and that proves it.
 ///
-/// It belongs to one set of policies, which must outlive it; new policies (another
-/// workload) need a new cache. Memory: 16 bytes x shapes x nodes, and twice that after all nodes
-/// have changed at a time. Threads: safe. One pass of a shape goes on at a time; the next one waits
-/// and finds its work done.
+/// It belongs to one set of policies, which must outlive it; new policies (another workload) need a
+/// new cache. Memory: 16 bytes x shapes x nodes, and twice that after all nodes have changed at a
+/// time.
+///
+/// Threads: safe. One pass of a shape goes on at a time; the next one waits and finds its work
+/// done.
 class ChoiceCache {
  private:
   /// A verdict in 16 bytes: many are kept.

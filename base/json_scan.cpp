@@ -1,6 +1,5 @@
 #include "base/json_scan.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -69,7 +68,8 @@ constexpr std::uint64_t kEach = 0x0101'0101'0101'0101;
 constexpr std::uint64_t kBlanks = (kEach ^ 1U) * ' ';
 
 /// 0x80 in each byte that a plain string does not have: a quote, a backslash, a control character,
-/// or one that is no ASCII. Above the lowest of them others may be marked, too: they have lent it.
+/// or one that is no ASCII. Bytes above the lowest of them may be marked, too, because the
+/// subtraction borrows from them.
 std::uint64_t marks_of_special(std::uint64_t bytes) {
   const auto zeros = [](std::uint64_t word) { return (word - kEach) & ~word; };
   return (bytes | (bytes - kEach * ' ') | zeros(bytes ^ (kEach * '"')) |

@@ -90,7 +90,7 @@ class PolicySource final : public PodObserver {
   /// @returns what has arrived; nothing is due any more
   [[nodiscard]] policies::Arrivals take_due();
   void learn_at_once();
-  /// Not from two threads at a time: either keep_learning() does it, or whoever holds learning_.
+  /// Called by one thread at a time: keep_learning(), or the one that holds learning_.
   void learn(policies::Arrivals latest);
   /// Scores the nodes by the next policies for all shapes that are remembered of these.
   void score_anew(const PoliciesInForce& now, const PoliciesInForce& next) const;

@@ -14,8 +14,8 @@ struct Task {
   std::string name;                      ///< what it does, in the log of debug
   std::chrono::milliseconds interval{};  ///< between two runs; 0 = one run, until it is stopped
   std::function<void(const std::stop_token&)> run;
-  /// Its thread gives way to those that answer requests; for work of which nobody waits for the
-  /// end. Not for tasks with an interval, which share a thread.
+  /// Its thread has a lower priority than those that answer requests: for work whose result no
+  /// request waits for. Not for tasks with an interval, which share a thread.
   bool yields = false;
 };
 

@@ -45,7 +45,7 @@ class NodeLooks {
   void forget(std::uint32_t index);
 
   std::uint64_t last_version_ = 0;
-  std::uint64_t published_version_ = 0;  ///< nobody has seen later ones
+  std::uint64_t published_version_ = 0;  ///< later ones are in no snapshot yet
   std::vector<Group> groups_;
   std::vector<std::uint32_t> left_;  ///< perhaps without nodes; some stand twice
   std::vector<std::uint32_t> free_;  ///< places; a heap, the lowest in front

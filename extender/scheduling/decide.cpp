@@ -113,7 +113,7 @@ FilterResult filter(const FilterQuestion& question, const PodView& cluster, cons
   const policies::Verdict on_unknown = on_unknown_node(question.demand);
   const bool any_refused = !question.refused.empty();
   ShortList fitting(question.short_list, names.size());
-  std::vector<Rejected> rejected;  // until one fits: then nobody asks why others do not
+  std::vector<Rejected> rejected;  // collected until a node fits: then no reasons are sent
   std::array<Found, kBlock> nodes;
   std::array<policies::Verdict, kBlock> verdicts;
   for (std::size_t first = 0; first < names.size(); first += kBlock) {

@@ -274,7 +274,7 @@ TEST_F(LookTest, NodesThatAreAlikeHaveOne) {
   observe("q", "b");
   EXPECT_EQ(look_of("a"), look_of("b"));
   ledger_.release("p");
-  EXPECT_NE(look_of("a").version, idle.version) << "what nobody had was forgotten";
+  EXPECT_NE(look_of("a").version, idle.version) << "a look without nodes is forgotten";
 }
 
 TEST_F(LookTest, NodesThatDifferInACardHaveTwo) {

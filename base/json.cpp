@@ -9,26 +9,11 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace tangram::json {
 
 namespace {
-
-// Iterative: the depth of hostile input must not become the depth of our stack.
-constexpr unsigned kParseFlags = rapidjson::kParseInsituFlag |
-                                 rapidjson::kParseValidateEncodingFlag |
-                                 rapidjson::kParseIterativeFlag;
-
-/// RapidJSON 1.1 checks a UTF-8 sequence only after it took all its bytes, so one that is cut off
-/// by the end of the text would be read past it. A sequence of three or more bytes cannot begin
-/// in the last two bytes of any JSON text, since a quote must follow it.
-bool ends_inside_utf8(std::string_view text) {
-  for (const char c : text.substr(text.size() - std::min<std::size_t>(text.size(), 2))) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0xe0 && byte <= 0xf4) return true;
-  }
-  return false;
-}
 
 constexpr std::array<Kind, static_cast<std::size_t>(Token::kEnd) + 1> kKinds{
     Kind::kNull,   Kind::kBool, Kind::kNumber, Kind::kNumber, Kind::kNumber, Kind::kString,
@@ -56,45 +41,17 @@ std::string_view name_of(Kind kind) { return kKindNames[static_cast<std::size_t>
 }  // namespace
 
 struct Reader::Impl {
-  Impl(std::string& text, const Outline* outline)
-      : stream(text, passes_over),
-        tape(text, stream, outline == nullptr ? text.size() : outline->most_tokens) {
-    if (ends_inside_utf8(text)) {
-      report("not valid JSON: the text ends inside a UTF-8 character");
+  Impl(std::string& text, const Outline* outline) {
+    auto parsed = parse(text, outline);
+    if (parsed) {
+      tape = std::move(*parsed);
     } else {
-      parse(text.size(), outline);
-    }
-    tape.add(Token::kEnd);
-  }
-
-  void parse(std::size_t size, const Outline* outline) {
-    rapidjson::Reader reader;
-    if (outline == nullptr) {
-      reader.Parse<kParseFlags>(static_cast<rapidjson::InsituStringStream&>(stream), tape);
-    } else {
-      OutlineFilter filter(*outline, tape, passes_over);
-      reader.Parse<kParseFlags>(stream, filter);
-    }
-    if (reader.HasParseError()) {
-      report(why_refused(reader));
-    } else if (stream.Tell() != size) {
-      report("not valid JSON: a NUL byte follows the value");
+      tape.emplace_back();
+      report(std::move(parsed.error().message));
     }
   }
 
-  [[nodiscard]] std::string why_refused(const rapidjson::Reader& reader) const {
-    if (tape.too_deep) return "nested deeper than " + std::to_string(kMaxDepth) + " levels";
-    if (tape.too_many)
-      return "too large: more than " + std::to_string(tape.most_tokens) + " values are to be read";
-    const std::string at = " (byte " + std::to_string(reader.GetErrorOffset()) + ")";
-    if (tape.too_big) return "not valid JSON: Number too big to be stored in double" + at;
-    if (tape.lone_surrogate) return "not valid JSON: half of a surrogate pair in a string" + at;
-    std::string_view why = rapidjson::GetParseError_En(reader.GetParseErrorCode());
-    while (!why.empty() && why.back() == '.') why.remove_suffix(1);
-    return "not valid JSON: " + std::string(why) + at;
-  }
-
-  [[nodiscard]] const Entry& entry() const { return tape.entries[next]; }
+  [[nodiscard]] const Entry& entry() const { return tape[next]; }
   [[nodiscard]] Token token() const { return error ? Token::kEnd : entry().token; }
 
   void report(std::string message) {
@@ -129,8 +86,6 @@ struct Reader::Impl {
            (token() == Token::kReal && std::fabs(entry().real) >= 0x1p63);
   }
 
-  bool passes_over = false;  ///< of the stream
-  OutlineStream stream;
   Tape tape;
   std::size_t next = 0;  ///< the token that has not been read yet
   boost::container::small_vector<std::string_view, 16> path;
@@ -175,7 +130,7 @@ std::optional<std::string_view> Reader::next_key() {
     ++impl_->next;
     return std::nullopt;
   }
-  if (impl_->token() == Token::kKey) return impl_->tape.entries[impl_->next++].view();
+  if (impl_->token() == Token::kKey) return impl_->tape[impl_->next++].view();
   impl_->report("the member before this value was not read");
   return std::nullopt;
 }
@@ -243,7 +198,7 @@ void Reader::skip() {
 Reader::Span Reader::span() const {
   if (kind() != Kind::kObject && kind() != Kind::kArray) return {};
   const Entry& first = impl_->entry();
-  const Entry& last = impl_->tape.entries[first.size];
+  const Entry& last = impl_->tape[first.size];
   return {static_cast<std::size_t>(first.integer), static_cast<std::size_t>(last.integer) + 1};
 }
 
@@ -257,10 +212,10 @@ bool Reader::failed() const { return impl_->error.has_value(); }
 void Reader::fail(std::string message) { impl_->report(std::move(message)); }
 
 void Reader::make_texts_lines() {
-  for (Entry& entry : impl_->tape.entries) {
+  for (Entry& entry : impl_->tape) {
     if (entry.token != Token::kString) continue;
     const std::string line = one_line(entry.view());  // never longer
-    std::ranges::copy(line, impl_->stream.head_ + (entry.text - impl_->stream.head_));
+    std::ranges::copy(line, entry.text);
     entry.size = static_cast<std::uint32_t>(line.size());
   }
 }

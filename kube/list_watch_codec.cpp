@@ -15,17 +15,6 @@ Error not_an_object(std::string_view what) {
   return fail(Errc::kInvalidArgument, std::string(what) + " is no JSON object");
 }
 
-/// The members of an object's metadata, unread.
-template <class Member>
-bool for_each_of_metadata(std::string_view object, Member&& member) {
-  bool good = true;
-  const bool whole =
-      json::for_each_member(object, [&](std::string_view key, std::string_view value) {
-        if (key == "metadata") good = json::for_each_member(value, member);
-      });
-  return whole && good;
-}
-
 /// Of a bookmark.
 bool ends_list(std::string_view annotations) {
   bool ends = false;
@@ -36,11 +25,10 @@ bool ends_list(std::string_view annotations) {
   return good && ends;
 }
 
-bool read_metadata(std::string_view object, WatchEvent& event) {
-  return for_each_of_metadata(object, [&](std::string_view member, std::string_view value) {
-    if (member == "resourceVersion") event.version = scan_text(value);
-    if (member == "annotations" && !event.change) event.ends_list = ends_list(value);
-  });
+/// Metadata come first in what servers write, so little of the object is looked at.
+void read_metadata(std::string_view object, WatchEvent& event) {
+  event.version = scan_text(json::find(object, {"metadata", "resourceVersion"}));
+  if (!event.change) event.ends_list = ends_list(json::find(object, {"metadata", "annotations"}));
 }
 
 /// Of a metav1.Status, which is small.
@@ -94,7 +82,7 @@ Result<WatchEvent> read_watch_event(std::string_view frame) {
     if (auto read = read_status(event.object, event); !read) return read.error();
     return event;
   }
-  if (!read_metadata(object, event)) return not_an_object("what a frame is about");
+  read_metadata(object, event);
   if (event.version.empty()) {
     return fail(Errc::kInvalidArgument, "a frame needs object.metadata.resourceVersion");
   }
@@ -109,9 +97,11 @@ Result<ListPage> read_list(std::string_view text,
     good = good && value.front() == '{';
     if (good) item(value);
   };
-  const bool whole = json::for_each_member(text, [&](std::string_view key, std::string_view value) {
-    if (key == "metadata") good = good && read_list_metadata(value, page);
-    if (key == "items") good = json::for_each_element(value, take_item) && good;
+  const bool whole = json::take_members(text, [&](std::string_view key, std::string_view rest) {
+    if (key == "items") return json::take_elements(rest, take_item);
+    const std::size_t size = json::end_of_value(rest, 0);
+    if (key == "metadata") good = good && read_list_metadata(rest.substr(0, size), page);
+    return size;
   });
   if (!whole || !good) return not_an_object("a list");
   if (page.version.empty()) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 #include <vector>
 
@@ -105,6 +106,44 @@ TEST(JsonScanTest, AgreesWithTheReaderAboutSpans) {
     if (key == "items") scanned = elements(value);
   }));
   EXPECT_EQ(scanned, read);
+}
+
+/// Where an object or array ends, byte by byte. A backslash outside of strings, where JSON has
+/// none, hides a quote as it does inside.
+std::size_t end_by_bytes(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view c = text.substr(i, 1);
+    if (c == "\\" && (text.substr(i + 1, 1) == "\\" || text.substr(i + 1, 1) == "\"")) {
+      ++i;
+    } else if (c == "\"") {
+      in_string = !in_string;
+    } else if (!in_string) {
+      depth += c == "{" || c == "[" ? 1 : c == "}" || c == "]" ? -1 : 0;
+      if (depth == 0) return i + 1;
+    }
+  }
+  return std::string_view::npos;
+}
+
+TEST(JsonScanTest, FindsTheEndWhereverBlocksBegin) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  int found = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    // Of few letters, so that brackets, quotes and runs of backslashes meet in every way.
+    const std::string letters = std::string(random() % 40, 'x') + "{{}}[]\"\"\\\\";
+    std::string text = "{";
+    for (auto size = random() % 300; size > 0; --size) text += letters[random() % letters.size()];
+    if (i % 2 == 0) text += std::string(100, '}');
+    const std::size_t end = end_by_bytes(text);
+    ASSERT_EQ(end_of_value(text, 0), end) << text;
+    ASSERT_EQ(end_of_value("xx" + text, 2), end + (end == std::string::npos ? 0 : 2)) << text;
+    if (end != std::string::npos && end > 64) ++found;
+  }
+  EXPECT_GT(found, 1000);
 }
 
 using Strings = std::vector<std::string_view>;

@@ -21,10 +21,11 @@ void compare_number(json::Reader& in, const oracle::value& theirs, json::Writer&
     require(number == theirs.as_int64());
     out.integer(number);
   } else {
-    const std::string text = in.scalar_text();
+    const double number = std::strtod(in.scalar_text().c_str(), nullptr);
     require(theirs.is_double());
-    require(about_equal(std::strtod(text.c_str(), nullptr), theirs.as_double()));
-    out.number(theirs.as_double());
+    // The other makes no number of 0e999.
+    if (!std::isnan(theirs.as_double())) require(about_equal(number, theirs.as_double()));
+    out.number(number);
   }
 }
 

@@ -44,15 +44,16 @@ struct FullNodesRun {
 };
 Result<Report> measure(const FullNodesRun& run);
 
-/// From the start to a complete ledger. The baseline decodes the same pods, one by one. Also
-/// this process's memory, which has nothing but the extender, before and after scrapes of
+/// From the start to a complete ledger, without what the API server does. The baseline parses the
+/// same pods by RapidJSON, one by one; beside it, how long our own decoding takes. Also this
+/// process's memory, which has nothing but the extender, before and after scrapes of
 /// /metrics/cards.
 struct RebuildRun {
   ClusterSize size;
 };
 Result<Report> measure(const RebuildRun& run);
 
-/// Pods that change, reported by a watch. The baseline decodes the same pods.
+/// Pods that change, reported by a watch. The baselines are the same.
 struct IngestRun {
   ClusterSize size;
   int events = 50'000;

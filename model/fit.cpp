@@ -38,7 +38,7 @@ constexpr std::array<MisfitFacts, kMisfits> kFacts{{
 const MisfitFacts& facts(Misfit misfit) { return kFacts[static_cast<std::size_t>(misfit)]; }
 
 std::optional<Misfit> name_misfit(const GpuRequest& request, const Card& card) {
-  if (!request.models.empty() && !globs_match(request.models, card.model)) return Misfit::kModel;
+  if (!is_of_models(request, card)) return Misfit::kModel;
   if (!request.card_ids.empty() && !globs_match(request.card_ids, card.id)) return Misfit::kCardId;
   return std::nullopt;
 }
@@ -93,6 +93,10 @@ std::optional<Misfit> container_misfit(const GpuRequest& request, const Containe
 }  // namespace
 
 std::string_view reason(Misfit misfit) { return facts(misfit).reason; }
+
+bool is_of_models(const GpuRequest& request, const Card& card) {
+  return request.models.empty() || globs_match(request.models, card.model);
+}
 
 bool resolvable(Misfit misfit) { return facts(misfit).resolvable; }
 

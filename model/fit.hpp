@@ -41,6 +41,9 @@ inline constexpr std::size_t kMisfits = 15;
   return request.asks_replicas() ? card.replicas.isolation : request.isolation;
 }
 
+/// Does the request name the card's model, or none?
+[[nodiscard]] bool is_of_models(const GpuRequest& request, const Card& card);
+
 /// The one rule of what goes onto a card now. Nothing = fits.
 [[nodiscard]] std::optional<Misfit> card_misfit(const GpuRequest& request, const Slice& slice,
                                                 const Card& card, const CardUse& use);

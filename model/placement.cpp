@@ -246,26 +246,41 @@ class BestCards {
   boost::container::small_vector<Entry, 8> best_;
 };
 
+constexpr std::int64_t kUnfit = std::numeric_limits<std::int64_t>::min();
+
 /// One container: its cards do not compete with each other, so the best ones are the answer. This
-/// is asked for thousands of nodes at a time, so what a card shares with the one before it is
-/// worked out once: most nodes have cards of one kind, and several of them idle or full.
+/// is asked for thousands of nodes at a time, so what a card shares with the one before it, or with
+/// one of a node before, is worked out once.
 std::optional<Placement> place_one(const GpuRequest& request, const NodeState& node,
-                                   const CardPreference& preference) {
+                                   const CardPreference& preference, CardMemo* memo) {
   const ContainerRequest& container = request.containers.front();
   const CardMake& cards = node.traits();
+  const bool by_traits = request.card_ids.empty();
+  if (memo != nullptr && by_traits) memo->enter(node);
   BestCards best(static_cast<std::size_t>(container.count));
   Slice slice;
-  bool fits = false;
-  std::int64_t wanted = 0;
+  bool named = true;
+  std::uint32_t run = 0;
+  std::int64_t wanted = kUnfit;
   for (std::uint32_t i = 0; i < cards.size(); ++i) {
-    if (!cards[i].as_before) slice = slice_of(container.share, cards[i]);
-    const bool twin = cards[i].as_before && node.use[i] == node.use[i - 1] &&
-                      request.card_ids.empty() && !slice.whole;
-    if (!twin) {
-      fits = !card_misfit(request, slice, node, i);
-      if (fits) wanted = preference(slice, i, node.use[i]);
+    if (!cards[i].as_before) {
+      run = i;
+      slice = slice_of(container.share, cards[i]);
+      named = !by_traits || is_of_models(request, node.cards()[i]);
     }
-    if (fits) best.offer(i, wanted);
+    if (!named) continue;
+    const CardUse& use = node.use[i];
+    const auto ask = [&] {
+      return card_misfit(request, slice, node, i) ? kUnfit : preference(slice, i, use);
+    };
+    if (!by_traits || slice.whole) {
+      wanted = ask();
+    } else if (memo != nullptr) {
+      wanted = memo->answer(run, use, ask);
+    } else if (i == run || use != node.use[i - 1]) {
+      wanted = ask();
+    }
+    if (wanted != kUnfit) best.offer(i, wanted);
   }
   return best.cards();
 }
@@ -274,10 +289,10 @@ std::optional<Placement> place_one(const GpuRequest& request, const NodeState& n
 
 std::optional<Placement> place(const GpuRequest& request, const NodeState& node,
                                const CardPreference& preference, SearchBudget& budget,
-                               std::int64_t step_price) {
+                               std::int64_t step_price, CardMemo* memo) {
   if (!node.present) return std::nullopt;
   if (request.containers.empty()) return Placement{};
-  if (request.containers.size() == 1) return place_one(request, node, preference);
+  if (request.containers.size() == 1) return place_one(request, node, preference, memo);
   return Search(request, node, preference).run(budget, step_price);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "model/card_memo.hpp"
 #include "model/fit.hpp"
 #include "model/node_state.hpp"
 #include "model/request.hpp"
@@ -57,10 +58,12 @@ class SearchBudget {
 /// is placed. It gives up after kMaxSearchSteps.
 /// @param budget      pays for the search
 /// @param step_price  what a call of `preference` costs, in steps of a cheap one
+/// @param memo        of this request and preference, which for part of a card knows nothing of the
+///                    node but the card's traits; null = none
 /// @returns nothing if the request does not fit the node (or the search gave up, or was skipped)
 [[nodiscard]] std::optional<Placement> place(const GpuRequest& request, const NodeState& node,
                                              const CardPreference& preference, SearchBudget& budget,
-                                             std::int64_t step_price = 1);
+                                             std::int64_t step_price = 1, CardMemo* memo = nullptr);
 /// The same without a budget.
 [[nodiscard]] std::optional<Placement> place(const GpuRequest& request, const NodeState& node,
                                              const CardPreference& preference);

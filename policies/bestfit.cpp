@@ -34,14 +34,14 @@ MilliGpu taken_compute(const model::PodDemand& demand, const model::NodeState& n
 }  // namespace
 
 std::optional<Choice> BestFit::do_choose(const model::PodDemand& demand,
-                                         const model::NodeState& node,
-                                         model::SearchBudget& budget) const {
+                                         const model::NodeState& node, model::SearchBudget& budget,
+                                         model::CardMemo* memo) const {
   const auto placement = model::place(
       demand.gpu, node,
       [&node](const model::Slice& /*slice*/, std::uint32_t card, const model::CardUse& use) {
         return tightness(node.cards()[card], use);
       },
-      budget);
+      budget, 1, memo);
   if (!placement) return std::nullopt;
   const MilliCpu cpu = std::max(node.free_cpu() - demand.footprint.cpu, MilliCpu{});
   const MilliGpu gpu = idle_compute(node) - taken_compute(demand, node, *placement);

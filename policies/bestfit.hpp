@@ -24,7 +24,8 @@ class BestFit final : public Policy {
  private:
   [[nodiscard]] std::optional<Choice> do_choose(const model::PodDemand& demand,
                                                 const model::NodeState& node,
-                                                model::SearchBudget& budget) const override;
+                                                model::SearchBudget& budget,
+                                                model::CardMemo* memo) const override;
   MilliCpu cpu_;
   MilliGpu gpu_;
 };

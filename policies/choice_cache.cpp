@@ -30,7 +30,7 @@ void ChoiceCache::Pass::judge(std::span<const model::ClusterSnapshot::Found> nod
 
 Verdict ChoiceCache::Pass::ask_policy(const model::NodeState& node) {
   const std::int64_t skipped = budget_.skipped();
-  const auto choice = policy_.choose(demand_, node, budget_);
+  const auto choice = policy_.choose(demand_, node, budget_, &memo_);
   if (choice) return {.score = choice->score, .misfit = {}};
   const bool tried = budget_.skipped() == skipped;
   return {.score = 0,

@@ -122,6 +122,7 @@ class ChoiceCache {
     const model::ClusterSnapshot& cluster_;
     model::SearchBudget& budget_;
     const bool by_node_;
+    model::CardMemo memo_;
     std::set<std::uint64_t> untried_;  ///< versions of what the budget did not suffice for
     std::shared_ptr<Shape> shape_;
     std::unique_lock<std::mutex> lock_;

@@ -21,7 +21,8 @@ class FillPolicy final : public Policy {
  private:
   [[nodiscard]] std::optional<Choice> do_choose(const model::PodDemand& demand,
                                                 const model::NodeState& node,
-                                                model::SearchBudget& budget) const override {
+                                                model::SearchBudget& budget,
+                                                model::CardMemo* memo) const override {
     const auto placement = model::place(
         demand.gpu, node,
         [this, &node](const model::Slice& /*slice*/, std::uint32_t card,
@@ -29,7 +30,7 @@ class FillPolicy final : public Policy {
           const std::int64_t fill = card_fill(node.cards()[card], use);
           return fullest_ ? fill : -fill;
         },
-        budget);
+        budget, 1, memo);
     if (!placement) return std::nullopt;
     const std::int64_t fill = node_fill_after(demand, node, *placement);
     return Choice{.score = fullest_ ? fill : kFull - fill, .placement = *placement};

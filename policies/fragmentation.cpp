@@ -107,7 +107,8 @@ class Chooser {
 
 std::optional<Choice> Fragmentation::do_choose(const model::PodDemand& demand,
                                                const model::NodeState& node,
-                                               model::SearchBudget& budget) const {
+                                               model::SearchBudget& budget,
+                                               model::CardMemo* /*memo*/) const {
   return Chooser(measure_, demand, node).run(budget);
 }
 

@@ -23,7 +23,8 @@ class Fragmentation final : public Policy {
  private:
   [[nodiscard]] std::optional<Choice> do_choose(const model::PodDemand& demand,
                                                 const model::NodeState& node,
-                                                model::SearchBudget& budget) const override;
+                                                model::SearchBudget& budget,
+                                                model::CardMemo* memo) const override;
   FragmentationMeasure measure_;
 };
 

@@ -92,14 +92,15 @@ std::int64_t LeastWaste::cpu_deficit(std::int64_t idle_milli, MilliCpu free_cpu)
 
 std::optional<Choice> LeastWaste::do_choose(const model::PodDemand& demand,
                                             const model::NodeState& node,
-                                            model::SearchBudget& budget) const {
+                                            model::SearchBudget& budget,
+                                            model::CardMemo* memo) const {
   const NearbyCards nearby(demand.gpu, node);
   CardWaste card_waste(*prices_, weights_, demand.gpu);
   auto preference = [&](const model::Slice& slice, std::uint32_t card, const model::CardUse& use) {
     return nearby.preference(slice, card) - card_waste(node.traits()[card], use, slice);
   };
   // By reference: a copy of what it captures would have to be allocated, for every node.
-  auto placement = model::place(demand.gpu, node, std::ref(preference), budget);
+  auto placement = model::place(demand.gpu, node, std::ref(preference), budget, 1, memo);
   if (!placement) return std::nullopt;
 
   std::int64_t waste = 0;

@@ -45,7 +45,8 @@ class LeastWaste final : public Policy {
  private:
   [[nodiscard]] std::optional<Choice> do_choose(const model::PodDemand& demand,
                                                 const model::NodeState& node,
-                                                model::SearchBudget& budget) const override;
+                                                model::SearchBudget& budget,
+                                                model::CardMemo* memo) const override;
   [[nodiscard]] std::int64_t cpu_deficit(std::int64_t idle_milli, MilliCpu free_cpu) const;
 
   std::shared_ptr<const Prices> prices_;

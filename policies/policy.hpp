@@ -34,22 +34,25 @@ class Policy {
 
   /// @param budget  pays for the search that a pod of several containers needs. If the search was
   ///                skipped, there is no choice and nothing is known: see SearchBudget::skipped()
+  /// @param memo  of this policy and demand, for a look at many nodes; null = none
   [[nodiscard]] std::optional<Choice> choose(const model::PodDemand& demand,
                                              const model::NodeState& node,
-                                             model::SearchBudget& budget) const {
-    return do_choose(demand, node, budget);
+                                             model::SearchBudget& budget,
+                                             model::CardMemo* memo = nullptr) const {
+    return do_choose(demand, node, budget, memo);
   }
   /// The same for one node, whatever the search costs.
   [[nodiscard]] std::optional<Choice> choose(const model::PodDemand& demand,
                                              const model::NodeState& node) const {
     model::SearchBudget no_limit;
-    return do_choose(demand, node, no_limit);
+    return do_choose(demand, node, no_limit, nullptr);
   }
 
  private:
   [[nodiscard]] virtual std::optional<Choice> do_choose(const model::PodDemand& demand,
                                                         const model::NodeState& node,
-                                                        model::SearchBudget& budget) const = 0;
+                                                        model::SearchBudget& budget,
+                                                        model::CardMemo* memo) const = 0;
 };
 
 }  // namespace tangram::policies

@@ -394,6 +394,67 @@ TEST(PlaceTest, SixteenContainersOnSixteenDifferentCardsArePlaced) {
   EXPECT_NE(place(containers(asked), loaded(taken), emptiest), std::nullopt);
 }
 
+/// One container, of all kinds that a memo treats in its own way.
+GpuRequest random_single(testing::Random& random) {
+  GpuRequest asked = request(random_share(random), static_cast<int>(random.between(1, 2)));
+  if (random.chance(20)) asked.models = {"H*"};
+  if (random.chance(10)) asked.card_ids = {"GPU-1"};
+  return asked;
+}
+
+TEST(PlaceTest, AMemoChangesNothing) {
+  constexpr int kRequests = 100;
+  constexpr int kNodes = 300;  // of as many makes: more than are remembered
+  constexpr std::uint64_t kSeed = 20'261'127;
+  testing::Random random(kSeed);
+  int placed = 0;
+  int asked = 0;
+  for (int i = 0; i < kRequests; ++i) {
+    const GpuRequest request = random_single(random);
+    CardMemo memo;
+    const auto counted = [&](const Slice& slice, std::uint32_t card, const CardUse& use) {
+      ++asked;
+      return fullest(slice, card, use);
+    };
+    NodeState node;
+    for (int j = 0; j < kNodes; ++j) {
+      if (j == 0 || random.chance(50)) node = random_node(random);
+      if (random.chance(30)) {
+        node = change_cards(node, [&](std::vector<Card>& cards) { cards.back().model = "H100"; });
+      }
+      SearchBudget no_limit;
+      const auto wanted = place(request, node, fullest);
+      ASSERT_EQ(place(request, node, counted, no_limit, 1, &memo), wanted)
+          << "seed " << kSeed << ", request " << i << ", node " << j;
+      if (wanted) ++placed;
+    }
+  }
+  EXPECT_GT(placed, kRequests * kNodes / 10);
+  EXPECT_LT(placed, kRequests * kNodes * 9 / 10);
+  EXPECT_GT(asked, 0);
+}
+
+TEST(PlaceTest, AMemoIsAskedOfCardsThatItHasNotSeen) {
+  const GpuRequest asked = request(fraction(100));
+  int calls = 0;
+  const auto counted = [&](const Slice&, std::uint32_t, const CardUse& use) {
+    ++calls;
+    return use.compute.count();
+  };
+  const NodeState first = loaded({100, 200, 300, 300});
+  NodeState second = loaded({300, 100, 200, 200});
+  second.make = first.make;  // as the ledger has it
+  CardMemo memo;
+  SearchBudget no_limit;
+  EXPECT_EQ(place(asked, first, counted, no_limit, 1, &memo), Placement{2});
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(place(asked, second, counted, no_limit, 1, &memo), Placement{0});
+  EXPECT_EQ(calls, 3);
+  second.use[3].compute += MilliGpu(150);
+  EXPECT_EQ(place(asked, second, counted, no_limit, 1, &memo), Placement{3});
+  EXPECT_EQ(calls, 4);
+}
+
 TEST(UseAfterTest, AddsWhatThePlacementTakes) {
   const NodeState node = loaded({100, 0});
   const GpuRequest asked = containers({one(fraction(200), 2), one(memory(300))});

@@ -25,7 +25,8 @@ class CountingPolicy final : public Policy {
  private:
   [[nodiscard]] std::optional<Choice> do_choose(const model::PodDemand& /*demand*/,
                                                 const model::NodeState& node,
-                                                model::SearchBudget& budget) const override {
+                                                model::SearchBudget& budget,
+                                                model::CardMemo* /*memo*/) const override {
     ++asked;
     if (node.cards().empty()) return std::nullopt;
     if (budget.spent()) {

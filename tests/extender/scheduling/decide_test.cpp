@@ -29,8 +29,8 @@ class ScoreTable final : public policies::Policy {
 
  private:
   [[nodiscard]] std::optional<policies::Choice> do_choose(
-      const model::PodDemand& demand, const model::NodeState& node,
-      model::SearchBudget& budget) const override {
+      const model::PodDemand& demand, const model::NodeState& node, model::SearchBudget& budget,
+      model::CardMemo* /*memo*/) const override {
     if (!model::place(
             demand.gpu, node, [](auto&&...) { return std::int64_t{0}; }, budget)) {
       return std::nullopt;

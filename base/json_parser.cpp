@@ -275,7 +275,8 @@ class Parser {
   char* special(char* to) {
     if (at_ == end_) return refuse_text("Missing a closing quotation mark in string");
     if (*at_ == '\\') return escape(to);
-    const std::size_t size = static_cast<unsigned char>(*at_) < ' ' ? 0 : utf8_size(at_);
+    if (static_cast<unsigned char>(*at_) < ' ') return refuse_text("Control character in string");
+    const std::size_t size = utf8_size(at_);
     if (size == 0) return refuse_text("Invalid encoding in string");
     std::memmove(to, at_, size);
     at_ += size;

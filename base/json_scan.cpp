@@ -32,7 +32,12 @@ std::size_t closing_quote(std::string_view text, std::size_t at) {
   return kNowhere;
 }
 
-bool ends_scalar(char c) { return is_space(c) || c == ',' || c == ':' || c == '}' || c == ']'; }
+/// Also where something begins that cannot follow it: a reader of the whole text sees it there,
+/// too.
+bool ends_scalar(char c) {
+  constexpr std::string_view kOthers = ",:\"{}[]";
+  return is_space(c) || kOthers.find(c) != std::string_view::npos;
+}
 
 static_assert(std::endian::native == std::endian::little, "the first byte of a word is its lowest");
 
@@ -141,7 +146,7 @@ class Brackets {
   }
 
  private:
-  int depth_ = 0;
+  std::int64_t depth_ = 0;
   bool escape_ = false;          ///< the next block's first byte is escaped
   std::uint64_t in_string_ = 0;  ///< all bits: the next block begins inside one
 };

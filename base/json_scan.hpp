@@ -9,7 +9,8 @@
 /// for passing parts on whole. Where a part begins and ends is found by quotes and brackets alone,
 /// so a part may be no JSON inside; its decoder will see.
 ///
-/// For every text that json::Reader accepts the parts are exactly its values.
+/// For every text that json::Reader accepts the parts are exactly its values. In a part that is no
+/// JSON a backslash hides a quote outside of strings as it does inside.
 namespace tangram::json {
 
 /// Where the value that begins at `at` ends; npos if the text ends before, or nothing begins there.

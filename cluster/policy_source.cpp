@@ -106,11 +106,11 @@ void PolicySource::learn(policies::Arrivals latest) {
 void PolicySource::score_anew(const PoliciesInForce& now, const PoliciesInForce& next) const {
   if (!cluster_) return;
   const ClusterPtr cluster = cluster_();
-  for (const auto& [policy, demand] : now.cache.shapes()) {
-    const policies::Policy* const same = next.set.find(policy->name());
+  for (const auto& shape : now.cache.shapes()) {
+    const policies::Policy* const same = next.set.find(shape->policy->name());
     if (same == nullptr) continue;
     model::SearchBudget budget(kScoreSteps);
-    auto pass = next.cache.open(*same, demand, *cluster, budget, "");
+    auto pass = next.cache.open(*same, shape->shape, *cluster, budget, "");
     cluster->for_each_present([&](const auto& node) { (void)pass.judge(node); });
   }
 }

@@ -24,8 +24,9 @@ struct WatchEvent {
   std::string message;     ///< of an error
 };
 
-/// The object itself is passed on unread: whether it is JSON inside shows when it is decoded.
-/// @returns kInvalidArgument if it is not one
+/// The object itself is passed on unread but for its version: whether it is JSON inside shows when
+/// it is decoded. Of members that stand twice the first counts.
+/// @returns kInvalidArgument if it is no frame
 [[nodiscard]] Result<WatchEvent> read_watch_event(std::string_view frame);
 
 /// What a page of a list has beside its items.

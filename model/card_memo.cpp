@@ -28,7 +28,7 @@ void CardMemo::grow() {
 
 void CardMemo::forget_all(unsigned bits) {
   bits_ = bits;
-  asked_ = 0;
+  pushed_out_ = 0;
   places_.assign(std::size_t{1} << bits, Place());
 }
 

@@ -22,17 +22,19 @@ class CardMemo {
   /// The answers that follow are about cards of this node.
   void enter(const NodeState& node);
 
-  /// @param run  the first card of those that are as_before, up to the one that is asked about
+  /// @param run  the first card of those that are as_before, up to the one that is asked about;
+  ///             below kMaxCardsPerNode
   /// @param ask  finds the answer; is called unless it is known
   template <class Ask>
   [[nodiscard]] std::int64_t answer(std::uint32_t run, const CardUse& use, Ask&& ask) {
     const Words words = std::bit_cast<Words>(use);
-    Place& place = places_[place_of(words)];
     const std::uint64_t traits = first_run_ + run;
+    Place& place = places_[place_of(traits, words)];
     if (place.traits == traits && place.use == words) return place.answer;
     const std::int64_t answer = ask();
+    if (place.traits != 0) ++pushed_out_;
     place = {.traits = traits, .use = words, .answer = answer};
-    if (++asked_ > places_.size()) grow();
+    if (pushed_out_ > places_.size() / 8) grow();
     return answer;
   }
 
@@ -48,19 +50,19 @@ class CardMemo {
   static constexpr unsigned kMostBits = 11;
 
   void forget_all(unsigned bits);
-  /// Most answers found their place taken.
   void grow();
 
-  /// The words multiplied by odd numbers without a pattern, so that close amounts lie apart.
-  [[nodiscard]] std::size_t place_of(const Words& words) const {
-    std::uint64_t mixed = words[0] * 0x9e37'79b9'7f4a'7c15 + words[1] * 0xbf58'476d'1ce4'e5b9;
+  /// Multiplied by odd numbers without a pattern, so that close amounts lie apart.
+  [[nodiscard]] std::size_t place_of(std::uint64_t traits, const Words& words) const {
+    std::uint64_t mixed = traits * 0xff51'afd7'ed55'8ccd + words[0] * 0x9e37'79b9'7f4a'7c15 +
+                          words[1] * 0xbf58'476d'1ce4'e5b9;
     mixed ^= words[2] * 0x94d0'49bb'1331'11eb + words[3] * 0xd6e8'feb8'6659'fd93;
     return static_cast<std::size_t>((mixed * 0x9e37'79b9'7f4a'7c15) >> (64U - bits_));
   }
 
   std::vector<Place> places_;
-  unsigned bits_ = kFewBits;  ///< that choose one of them
-  std::size_t asked_ = 0;     ///< since there are so many
+  unsigned bits_ = kFewBits;    ///< that choose one of them
+  std::size_t pushed_out_ = 0;  ///< answers, since there are so many places
   /// Of the nodes so far: while they are held here, no other make has their address.
   std::vector<std::shared_ptr<const CardMake>> makes_;
   std::uint64_t first_run_ = 0;  ///< of the node's make

@@ -1,5 +1,7 @@
 #include "model/placement.hpp"
 
+#include "model/cards.hpp"
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -255,8 +257,9 @@ std::optional<Placement> place_one(const GpuRequest& request, const NodeState& n
                                    const CardPreference& preference, CardMemo* memo) {
   const ContainerRequest& container = request.containers.front();
   const CardMake& cards = node.traits();
-  const bool by_traits = request.card_ids.empty();
-  if (memo != nullptr && by_traits) memo->enter(node);
+  const bool by_traits = request.card_ids.empty() && container.share.form != ShareForm::kWhole;
+  if (!by_traits || cards.size() > kMaxCardsPerNode) memo = nullptr;
+  if (memo != nullptr) memo->enter(node);
   BestCards best(static_cast<std::size_t>(container.count));
   Slice slice;
   bool named = true;
@@ -266,7 +269,7 @@ std::optional<Placement> place_one(const GpuRequest& request, const NodeState& n
     if (!cards[i].as_before) {
       run = i;
       slice = slice_of(container.share, cards[i]);
-      named = !by_traits || is_of_models(request, node.cards()[i]);
+      named = is_of_models(request, node.cards()[i]);
     }
     if (!named) continue;
     const CardUse& use = node.use[i];

@@ -54,9 +54,10 @@ Verdict ChoiceCache::Pass::judge_anew(const model::ClusterSnapshot::Found& found
   return verdict;
 }
 
-std::vector<ChoiceCache::Key> ChoiceCache::shapes() const {
+std::vector<ChoiceCache::KeyPtr> ChoiceCache::shapes() const {
+  std::vector<KeyPtr> all;
+  all.reserve(limit_);
   const std::lock_guard guard(mutex_);
-  std::vector<Key> all;
   for (auto entry = proven_.rbegin(); entry != proven_.rend(); ++entry) all.push_back(entry->key);
   return all;
 }
@@ -68,13 +69,14 @@ ChoiceCache::Pass ChoiceCache::open(const Policy& policy, const model::PodDemand
           shape_for({.policy = &policy, .shape = shape_of(demand)}, pod)};
 }
 
-std::shared_ptr<ChoiceCache::Shape> ChoiceCache::shape_for(Key key, std::string_view pod) {
+std::shared_ptr<ChoiceCache::Shape> ChoiceCache::shape_for(const Key& key, std::string_view pod) {
   const std::lock_guard guard(mutex_);
   auto known = index_.find(key);
   if (known == index_.end()) {
-    once_.push_front(
-        {.key = key, .shape = std::make_shared<Shape>(), .first_pod = std::string(pod)});
-    known = index_.emplace(std::move(key), once_.begin()).first;
+    once_.push_front({.key = std::make_shared<const Key>(key),
+                      .shape = std::make_shared<Shape>(),
+                      .first_pod = std::string(pod)});
+    known = index_.emplace(once_.front().key, once_.begin()).first;
   }
   const Entries::iterator entry = known->second;
   Entries& from = entry->proven ? proven_ : entry->shape == nullptr ? names_ : once_;

@@ -133,8 +133,10 @@ class ChoiceCache {
     model::PodDemand shape;
     friend bool operator==(const Key&, const Key&) = default;
   };
-  /// The shapes of at least two pods that are remembered, the least recently used first.
-  [[nodiscard]] std::vector<Key> shapes() const;
+  using KeyPtr = std::shared_ptr<const Key>;
+  /// The shapes of at least two pods that are remembered, the least recently used first. Questions
+  /// wait meanwhile, so only pointers are copied.
+  [[nodiscard]] std::vector<KeyPtr> shapes() const;
 
   /// All arguments outlive the pass.
   /// @param cluster  whose nodes it is asked about
@@ -146,17 +148,25 @@ class ChoiceCache {
 
  private:
   struct KeyHash {
+    using is_transparent = void;
     [[nodiscard]] std::size_t operator()(const Key& key) const;
+    [[nodiscard]] std::size_t operator()(const KeyPtr& key) const { return (*this)(*key); }
+  };
+  struct KeyEqual {
+    using is_transparent = void;
+    [[nodiscard]] bool operator()(const KeyPtr& a, const KeyPtr& b) const { return *a == *b; }
+    [[nodiscard]] bool operator()(const Key& a, const KeyPtr& b) const { return a == *b; }
+    [[nodiscard]] bool operator()(const KeyPtr& a, const Key& b) const { return *a == b; }
   };
   struct Entry {
-    Key key;
+    KeyPtr key;
     std::shared_ptr<Shape> shape;  ///< null = its answers are forgotten
     std::string first_pod;         ///< that asked
     bool proven = false;           ///< another one has asked
   };
   using Entries = std::list<Entry>;  ///< the latest used first
 
-  [[nodiscard]] std::shared_ptr<Shape> shape_for(Key key, std::string_view pod);
+  [[nodiscard]] std::shared_ptr<Shape> shape_for(const Key& key, std::string_view pod);
   void forget_beyond(std::size_t most, Entries& entries);
 
   /// Shapes whose names are known for each that is remembered: some hundred bytes each.
@@ -167,7 +177,7 @@ class ChoiceCache {
   Entries once_;              ///< not proven
   Entries names_;             ///< of once_, without their answers
   Entries proven_;
-  std::unordered_map<Key, std::list<Entry>::iterator, KeyHash> index_;
+  std::unordered_map<KeyPtr, Entries::iterator, KeyHash, KeyEqual> index_;
 };
 
 }  // namespace tangram::policies

@@ -5,6 +5,7 @@
 #include "bench/replay/inprocess.hpp"
 #include "bench/replay/replay.hpp"
 #include "bench/replay/report.hpp"
+#include "bench/replay/sampling.hpp"
 #include "bench/replay/simulation_command.hpp"
 #include "policies/registry.hpp"
 
@@ -33,6 +34,7 @@ struct Options {
   std::string curve;
   std::string summary;
   bool progress = false;
+  int sampled_percent = 100;
   policies::WasteWeights weights;
   bench::SimulationCommand simulation;
   bench::HttpReplayOptions http;
@@ -85,6 +87,11 @@ void add_via(CLI::App& app, Options& options) {
                  "via http: how many times, at random moments, the ledger is rebuilt from the API "
                  "server's lists and compared");
   app.add_option("--audit-seed", options.http.audit_seed, "via http: seed of the random moments");
+  app.add_option(
+         "--sample", options.sampled_percent,
+         "kube-scheduler's percentageOfNodesToScore: below 100, the scheduler is shown only "
+         "some of the nodes at a time; 0 = kube-scheduler's default. Not with --churn")
+      ->check(CLI::Range(0, 100));
 }
 
 void add_outputs(CLI::App& app, Options& options) {
@@ -165,12 +172,19 @@ Result<bool> run(const Options& options) {
   const auto trace = bench::read_trace(*paths);
   if (!trace) return trace.error();
   if (options.simulation.wanted) {
+    if (options.sampled_percent < 100) {
+      return fail(Errc::kInvalidArgument, "--sample is not for --churn; leave it out");
+    }
     return bench::run_simulation(
         options.simulation, *trace, options.policy, options.via, options.summary,
         [&](const std::string& policy) { return make_scheduler(options, *trace, policy); });
   }
-  const auto made = make_scheduler(options, *trace, options.policy);
+  auto made = make_scheduler(options, *trace, options.policy);
   if (!made) return made.error();
+  if (options.sampled_percent < 100) {
+    made->scheduler = std::make_unique<bench::SampledScheduler>(
+        std::move(made->scheduler), trace->nodes, options.sampled_percent);
+  }
   bench::Scheduler& scheduler = *made->scheduler;
   const auto outcome =
       bench::replay(*trace, scheduler, progress_bar(options, trace->arrivals.size()));

@@ -429,10 +429,12 @@ TEST(JsonOutlineTest, BoundsWhatIsRead) {
 }
 
 TEST(JsonOutlineTest, StillRefusesWhatIsNoJson) {
-  for (const char* text : {R"({"other":})", R"({"other"})", R"({"other":1 2})", R"({"other":[]]})",
-                           "{\"name\":\"\xff\"}", "{\"\xff\":1}", R"({"other":{)", R"({"other":"a)",
-                           R"({"other":1)", R"({"other":)", R"({"other":[].5})",
-                           R"({"other":"a"5,"name":1})", R"({"other":{}e5 ,"name":1})"}) {
+  for (const char* text :
+       {R"({"other":})", R"({"other"})", R"({"other":1 2})", R"({"other":[]]})",
+        "{\"name\":\"\xff\"}", "{\"\xff\":1}", R"({"other":{)", R"({"other":"a)", R"({"other":1)",
+        R"({"other":)", R"({"other":[].5})", R"({"other":"a"5,"name":1})",
+        R"({"other":{}e5 ,"name":1})", R"({"other":x{,"name":1})", R"({"other":1"}","name":1})",
+        R"({"other":x[1]})"}) {
     EXPECT_EQ(error_with_outline(text, outline()).substr(0, 15), "not valid JSON:") << text;
   }
 }

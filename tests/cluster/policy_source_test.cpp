@@ -270,7 +270,7 @@ TEST(PolicySourceTest, ScoresTheNodesAnewBeforeWhatItLearnedIsInForce) {
   ASSERT_NE(next->policies, plan->policies);
   const auto shapes = next->policies->cache.shapes();
   ASSERT_EQ(shapes.size(), 1U);
-  EXPECT_EQ(shapes[0].policy, next->policy);
+  EXPECT_EQ(shapes[0]->policy, next->policy);
 }
 
 TEST(PolicySourceTest, KeepsAFixedWorkload) {

@@ -4,6 +4,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -17,27 +18,37 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// How many bytes the UTF-8 character has that begins there; 0 = none does. Nothing continues a
-/// character that a NUL cuts off.
+/// Characters in UTF-8 by their first byte: neither in more bytes than needed, nor half of a UTF-16
+/// pair (table 3-7 of the Unicode Standard). Further bytes are 80 to bf.
+struct Utf8Form {
+  unsigned char first_low, first_high;
+  unsigned char second_low, second_high;
+  std::size_t size;
+};
+constexpr std::array<Utf8Form, 8> kUtf8Forms{{{0xc2, 0xdf, 0x80, 0xbf, 2},
+                                              {0xe0, 0xe0, 0xa0, 0xbf, 3},
+                                              {0xe1, 0xec, 0x80, 0xbf, 3},
+                                              {0xed, 0xed, 0x80, 0x9f, 3},
+                                              {0xee, 0xef, 0x80, 0xbf, 3},
+                                              {0xf0, 0xf0, 0x90, 0xbf, 4},
+                                              {0xf1, 0xf3, 0x80, 0xbf, 4},
+                                              {0xf4, 0xf4, 0x80, 0x8f, 4}}};
+
+/// How many bytes the character beyond ASCII has that begins there; 0 = none does. Nothing
+/// continues one that the NUL at the end of the text cuts off.
 std::size_t utf8_size(const char* at) {
-  const auto byte = [at](std::size_t i) { return static_cast<unsigned char>(at[i]); };
-  const auto within = [&](std::size_t i, unsigned low, unsigned high) {
-    return byte(i) >= low && byte(i) <= high;
+  const auto within = [at](std::size_t i, unsigned low, unsigned high) {
+    const auto byte = static_cast<unsigned char>(at[i]);
+    return byte >= low && byte <= high;
   };
-  const auto continues = [&](std::size_t i) { return within(i, 0x80, 0xbf); };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xc2 && lead <= 0xdf) return continues(1) ? 2 : 0;
-  if (lead >= 0xe0 && lead <= 0xef) {
-    // Neither in more bytes than needed, nor half of a UTF-16 pair.
-    const bool second = within(1, lead == 0xe0 ? 0xa0 : 0x80, lead == 0xed ? 0x9f : 0xbf);
-    return second && continues(2) ? 3 : 0;
+  const auto* const form = std::find_if(
+      kUtf8Forms.begin(), kUtf8Forms.end(),
+      [&](const Utf8Form& each) { return within(0, each.first_low, each.first_high); });
+  if (form == kUtf8Forms.end() || !within(1, form->second_low, form->second_high)) return 0;
+  for (std::size_t i = 2; i < form->size; ++i) {
+    if (!within(i, 0x80, 0xbf)) return 0;
   }
-  if (lead >= 0xf0 && lead <= 0xf4) {
-    const bool second = within(1, lead == 0xf0 ? 0x90 : 0x80, lead == 0xf4 ? 0x8f : 0xbf);
-    return second && continues(2) && continues(3) ? 4 : 0;
-  }
-  return 0;
+  return form->size;
 }
 
 /// @returns behind the character
@@ -325,32 +336,37 @@ class Parser {
   Next number() {
     const char* const first = at_;
     if (*at_ == '-') ++at_;
-    if (!is_digit(*at_)) return refuse("Invalid value");
     if (*at_ == '0') {
       ++at_;
-    } else {
-      skip_digits();
+    } else if (!take_digits("Invalid value")) {
+      return Next::kEnd;
     }
-    bool whole = true;
-    if (*at_ == '.') {
-      whole = false;
-      ++at_;
-      if (!is_digit(*at_)) return refuse("Missing fraction part in number");
-      skip_digits();
-    }
-    if (*at_ == 'e' || *at_ == 'E') {
-      whole = false;
-      ++at_;
-      if (*at_ == '+' || *at_ == '-') ++at_;
-      if (!is_digit(*at_)) return refuse("Missing exponent in number");
-      skip_digits();
-    }
-    if (!has_room()) return Next::kEnd;
-    return whole && add_integer(first) ? Next::kAfterValue : add_real(first);
+    const char* const end_of_whole = at_;
+    if (!take_fraction() || !take_exponent() || !has_room()) return Next::kEnd;
+    return at_ == end_of_whole && add_integer(first) ? Next::kAfterValue : add_real(first);
   }
 
-  void skip_digits() {
+  bool take_fraction() {
+    if (*at_ != '.') return true;
+    ++at_;
+    return take_digits("Missing fraction part in number");
+  }
+
+  bool take_exponent() {
+    if (*at_ != 'e' && *at_ != 'E') return true;
+    ++at_;
+    if (*at_ == '+' || *at_ == '-') ++at_;
+    return take_digits("Missing exponent in number");
+  }
+
+  /// One at least.
+  bool take_digits(std::string_view missing) {
+    if (!is_digit(*at_)) {
+      (void)refuse(missing);
+      return false;
+    }
     while (is_digit(*at_)) ++at_;
+    return true;
   }
 
   /// @returns false for one that is too large even for uint64: it is known about as a real

@@ -19,7 +19,7 @@ model::Allocation bare_allocation(const kube::Pod& pod, std::string_view node) {
           .terminating = pod.deleting};
 }
 
-model::Labels kept_labels(const kube::Pod& pod) {
+model::SharedLabels kept_labels(const kube::Pod& pod) {
   return pod.labels.size() <= kMaxLabels ? pod.labels : model::Labels();
 }
 

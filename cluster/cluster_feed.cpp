@@ -274,6 +274,7 @@ void PodFeed::count_problem(const kube::Pod& pod, const Recorded& recorded) {
 
 PodFeed::Shown PodFeed::shown(Recorded recorded) {
   const bool counts = !recorded.allocation.containers.empty() && !recorded.allocation.by_start;
+  recorded.allocation.labels = labels_.shared(std::move(recorded.allocation.labels));
   return {.allocation = std::make_shared<const model::Allocation>(std::move(recorded.allocation)),
           .counts = counts,
           .is_signed = model::is_known_key(recorded.grant_key),

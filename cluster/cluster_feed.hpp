@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cluster/allocations.hpp"
+#include "cluster/label_sets.hpp"
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
@@ -110,7 +111,7 @@ class PodFeed final : public kube::ObjectSink {
   void drop(const std::string& uid);
   ShownPod seen(kube::Pod pod);
   ShownPod scanned(const kube::Pod& pod);
-  [[nodiscard]] static Shown shown(Recorded recorded);
+  [[nodiscard]] Shown shown(Recorded recorded);
   void count_problem(const kube::Pod& pod, const Recorded& recorded);
   [[nodiscard]] bool was_refused(const std::string& uid, const ShownPod& now) const;
   void put(const std::string& uid, ShownPod pod);
@@ -124,6 +125,7 @@ class PodFeed final : public kube::ObjectSink {
   const PolicySource& policies_;
   FeedCounters& counters_;
   const model::SignatureCheck check_;
+  LabelSets labels_;                                  ///< of all pods
   std::unordered_map<std::string, ShownPod> listed_;  ///< by UID, of the list that is being read
   std::size_t kept_ = 0;                              ///< weight of listed_
 };

@@ -54,7 +54,7 @@ bool has_waiting_pod(const kube::Controller& controller, std::string_view ns,
 
 bool can_be_evicted(const model::Allocation& pod, const BudgetList& budgets) {
   const auto covering = std::ranges::count_if(budgets, [&](const BudgetPtr& budget) {
-    return budget->covers(pod.pod_namespace, pod.pod_name, pod.labels);
+    return budget->covers(pod.pod_namespace, pod.pod_name, pod.labels.get());
   });
   return covering < 2 && !pod.labels.empty();
 }

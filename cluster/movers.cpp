@@ -16,7 +16,7 @@ bool Movers::has(const model::Allocation& pod) const {
   const auto spent = spent_budgets_.find(pod.pod_namespace);
   const bool is_covered =
       spent != spent_budgets_.end() && std::ranges::any_of(spent->second, [&](const auto* budget) {
-        return budget->covers(pod.pod_namespace, pod.pod_name, pod.labels);
+        return budget->covers(pod.pod_namespace, pod.pod_name, pod.labels.get());
       });
   return !is_covered && question_.movable(pod);
 }

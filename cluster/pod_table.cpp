@@ -72,7 +72,6 @@ PodRecord record_of(kube::Pod pod, const Result<PodPlan>& plan, const Recorded& 
 bool PodTable::add(std::string_view uid) {
   const std::scoped_lock lock(mutex_);
   const auto [entry, is_new] = records_.try_emplace(std::string(uid));
-  if (is_new) unrecorded_.insert(&*entry);
   return unseen_.erase(&*entry) > 0 || is_new;
 }
 
@@ -82,7 +81,7 @@ void PodTable::put(std::string_view uid, PodRecord record) {
     const std::scoped_lock lock(mutex_);
     Entry& entry = *records_.try_emplace(std::string(uid)).first;
     unseen_.erase(&entry);
-    unrecorded_.erase(&entry);
+    record.put = true;
     if (record.noted) fresh = new_notes(*record.noted, entry.second.noted.get());
     record.wait = current_wait(record.wait, entry.second.wait);
     replace(entry, std::move(record));
@@ -98,7 +97,6 @@ void PodTable::erase(std::string_view uid) {
 PodTable::Records::iterator PodTable::erase(Records::iterator entry) {
   replace(*entry, {});
   unseen_.erase(&*entry);
-  unrecorded_.erase(&*entry);
   if (const auto noted = card_notes_.find(entry->first); noted != card_notes_.end()) {
     card_notes_.erase(noted);
   }
@@ -140,10 +138,9 @@ void PodTable::answered(std::string_view uid, Wait wait) {
   if (entry == records_.end()) {
     entry = records_.try_emplace(std::string(uid)).first;
     unseen_.insert(&*entry);
-    unrecorded_.insert(&*entry);
   }
   // It has a node by now, or requests no GPU.
-  if (!entry->second.wait && !unrecorded_.contains(&*entry)) return;
+  if (!entry->second.wait && entry->second.put) return;
   count(entry->second, -1);
   entry->second.wait = wait;
   count(entry->second, 1);

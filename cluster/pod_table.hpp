@@ -37,6 +37,7 @@ struct PodRecord {
   std::string grant_key;                          ///< Recorded::grant_key
   std::optional<Wait> wait;                       ///< nothing = it has a node, or requests no GPU
   std::shared_ptr<const std::string> group;       ///< group_key(); null = it has none
+  bool put = false;                               ///< PodTable::put() has set all this
 };
 
 /// The members of a group that exist and have not finished.
@@ -160,8 +161,7 @@ class PodTable {
   Index noted_;
   Index unstarted_;
   Index resizable_;
-  Index unseen_;      ///< known by an answer only: the watch has not shown them
-  Index unrecorded_;  ///< without put() so far; includes the unseen ones
+  Index unseen_;  ///< known by an answer only: the watch has not shown them
   std::map<std::string, Group, std::less<>> groups_;  ///< those that have members, by group_key()
   std::map<std::string, const Entry*, std::less<>> by_name_;  ///< pending, by "ns/name"
   NotedPods card_notes_;                                      ///< found by examine_cards()

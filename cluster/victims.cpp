@@ -59,7 +59,7 @@ class Allowed {
     return broken;
   }
   [[nodiscard]] bool covers(std::size_t budget, const Allocation& pod) const {
-    return budgets_[budget]->covers(pod.pod_namespace, pod.pod_name, pod.labels);
+    return budgets_[budget]->covers(pod.pod_namespace, pod.pod_name, pod.labels.get());
   }
   [[nodiscard]] std::size_t size() const { return left_.size(); }
 

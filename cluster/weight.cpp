@@ -59,7 +59,7 @@ struct Heap {
   }
   static std::size_t of(const model::Allocation& allocation) {
     return of(allocation.pod_uid) + of(allocation.pod_namespace) + of(allocation.pod_name) +
-           of(allocation.node) + of(allocation.containers) + of(allocation.labels);
+           of(allocation.node) + of(allocation.containers) + of(allocation.labels.get());
   }
   static std::size_t of(const model::Link& link) { return of(link.peer) + of(link.type); }
   static std::size_t of(const model::Card& card) {

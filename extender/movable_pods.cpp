@@ -73,8 +73,9 @@ Result<void> MovablePods::begin() {
 }
 
 bool MovablePods::may_be_movable(const model::Allocation& pod) {
-  const auto label = pod.labels.find(model::kMovableLabel);
-  const bool forbidden = label != pod.labels.end() && label->second != "true";
+  const model::Labels& labels = pod.labels.get();
+  const auto label = labels.find(model::kMovableLabel);
+  const bool forbidden = label != labels.end() && label->second != "true";
   return !forbidden && !pod.labels.empty() && pod.revision == 0 && !pod.by_start;
 }
 

@@ -3,6 +3,7 @@
 #include "base/units.hpp"
 #include "model/card.hpp"
 #include "model/grant.hpp"
+#include "model/labels.hpp"
 #include "model/request.hpp"
 
 #include <algorithm>
@@ -35,8 +36,6 @@ struct PodDemand {
   friend bool operator==(const PodDemand&, const PodDemand&) = default;
 };
 
-using Labels = std::map<std::string, std::string, std::less<>>;
-
 /// What one pod has on one node. A pod without cards takes CPU and memory, too.
 struct Allocation {
   std::string pod_uid;
@@ -50,7 +49,7 @@ struct Allocation {
   int revision = 0;                        ///< of its grant
   bool former_refused = false;             ///< as of its grant
   int max_burst = 0;                       ///< as of its grant
-  Labels labels = {};        ///< of pods with cards: disruption budgets select by them
+  SharedLabels labels = {};  ///< of pods with cards: disruption budgets select by them
   bool tentative = false;    ///< room set aside, not granted: Ledger::reserve()
   bool terminating = false;  ///< has a deletionTimestamp; keeps its allocation until it is gone
   /// Its grant's signature does not count, and yet the grant does: a container with a slot has run,

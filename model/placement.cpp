@@ -250,39 +250,66 @@ class BestCards {
 
 constexpr std::int64_t kUnfit = std::numeric_limits<std::int64_t>::min();
 
-/// One container: its cards do not compete with each other, so the best ones are the answer. This
-/// is asked for thousands of nodes at a time, so what a card shares with the one before it, or with
+/// How much a request of one container wants each card of a node, one card after the other. This is
+/// asked for thousands of nodes at a time, so what a card shares with the one before it, or with
 /// one of a node before, is worked out once.
+class WantedCards {
+ public:
+  /// @param memo  may be null
+  WantedCards(const GpuRequest& request, const NodeState& node, const CardPreference& preference,
+              CardMemo* memo)
+      : request_(request),
+        node_(node),
+        preference_(preference),
+        share_(request.containers.front().share),
+        alike_(request.card_ids.empty() && share_.form != ShareForm::kWhole),
+        memo_(alike_ && node.traits().size() <= kMaxCardsPerNode ? memo : nullptr) {
+    if (memo_ != nullptr) memo_->enter(node);
+  }
+
+  /// @param card  the next one
+  /// @returns kUnfit if the container does not fit there
+  std::int64_t wanted(std::uint32_t card) {
+    if (!node_.traits()[card].as_before) begin_run(card);
+    if (!named_) return kUnfit;
+    if (!alike_ || slice_.whole) return ask(card);
+    const CardUse& use = node_.use[card];
+    if (memo_ != nullptr) return memo_->answer(run_, use, [&] { return ask(card); });
+    if (card == run_ || use != node_.use[card - 1]) last_ = ask(card);
+    return last_;
+  }
+
+ private:
+  /// Most nodes have cards of one kind.
+  void begin_run(std::uint32_t card) {
+    run_ = card;
+    slice_ = slice_of(share_, node_.traits()[card]);
+    named_ = is_of_models(request_, node_.cards()[card]);
+  }
+  [[nodiscard]] std::int64_t ask(std::uint32_t card) const {
+    if (card_misfit(request_, slice_, node_, card)) return kUnfit;
+    return preference_(slice_, card, node_.use[card]);
+  }
+
+  const GpuRequest& request_;
+  const NodeState& node_;
+  const CardPreference& preference_;
+  const Share& share_;
+  const bool alike_;  ///< cards of one make and use are, for this request
+  CardMemo* const memo_;
+  std::uint32_t run_ = 0;  ///< the first card that is as this one
+  Slice slice_;            ///< of the cards of the run
+  bool named_ = true;      ///< the request wants their model
+  std::int64_t last_ = kUnfit;
+};
+
+/// The cards of one container do not compete with each other, so the best ones are the answer.
 std::optional<Placement> place_one(const GpuRequest& request, const NodeState& node,
                                    const CardPreference& preference, CardMemo* memo) {
-  const ContainerRequest& container = request.containers.front();
-  const CardMake& cards = node.traits();
-  const bool by_traits = request.card_ids.empty() && container.share.form != ShareForm::kWhole;
-  if (!by_traits || cards.size() > kMaxCardsPerNode) memo = nullptr;
-  if (memo != nullptr) memo->enter(node);
-  BestCards best(static_cast<std::size_t>(container.count));
-  Slice slice;
-  bool named = true;
-  std::uint32_t run = 0;
-  std::int64_t wanted = kUnfit;
-  for (std::uint32_t i = 0; i < cards.size(); ++i) {
-    if (!cards[i].as_before) {
-      run = i;
-      slice = slice_of(container.share, cards[i]);
-      named = is_of_models(request, node.cards()[i]);
-    }
-    if (!named) continue;
-    const CardUse& use = node.use[i];
-    const auto ask = [&] {
-      return card_misfit(request, slice, node, i) ? kUnfit : preference(slice, i, use);
-    };
-    if (!by_traits || slice.whole) {
-      wanted = ask();
-    } else if (memo != nullptr) {
-      wanted = memo->answer(run, use, ask);
-    } else if (i == run || use != node.use[i - 1]) {
-      wanted = ask();
-    }
+  WantedCards cards(request, node, preference, memo);
+  BestCards best(static_cast<std::size_t>(request.containers.front().count));
+  for (std::uint32_t i = 0; i < node.traits().size(); ++i) {
+    const std::int64_t wanted = cards.wanted(i);
     if (wanted != kUnfit) best.offer(i, wanted);
   }
   return best.cards();

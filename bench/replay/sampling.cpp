@@ -24,6 +24,7 @@ SampledScheduler::SampledScheduler(std::unique_ptr<Scheduler> scheduler,
 std::vector<std::size_t> SampledScheduler::sample(const std::vector<std::size_t>& feasible) {
   if (feasible.size() <= wanted_) return feasible;
   std::vector<std::size_t> distances;
+  distances.reserve(feasible.size());
   for (const std::size_t node : feasible) distances.push_back(distance(node));
   const auto last = distances.begin() + static_cast<std::ptrdiff_t>(wanted_) - 1;
   std::nth_element(distances.begin(), last, distances.end());

@@ -567,8 +567,9 @@ TEST_F(ClusterFeedTest, KeepsLittleOfPodsWithManyLabels) {
   rig_.pods.listed(labelled(running("u3", 100), kMaxLabels));
   rig_.pods.end_list();
   const auto labels_of = [&](const std::string& uid) {
-    return rig_.ledger.apply(
-        [&](const model::Ledger& ledger) { return ledger.find(uid)->allocation->labels.size(); });
+    return rig_.ledger.apply([&](const model::Ledger& ledger) {
+      return ledger.find(uid)->allocation->labels.get().size();
+    });
   };
   EXPECT_EQ(labels_of("u2"), 0U);
   EXPECT_EQ(labels_of("u3"), kMaxLabels);

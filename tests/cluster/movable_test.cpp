@@ -52,7 +52,7 @@ TEST(MovablePodsTest, AreCoveredByOneBudgetAtMost) {
   pod.labels = {{"app", "chat"}};
   EXPECT_TRUE(can_be_evicted(pod, {budget("chat"), budget("other")}));
   EXPECT_FALSE(can_be_evicted(pod, {budget("chat"), budget("chat")}));
-  pod.labels.clear();
+  pod.labels = {};
   EXPECT_FALSE(can_be_evicted(pod, {})) << "it has too many labels to be known";
 }
 

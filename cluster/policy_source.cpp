@@ -111,7 +111,10 @@ void PolicySource::score_anew(const PoliciesInForce& now, const PoliciesInForce&
     if (same == nullptr) continue;
     model::SearchBudget budget(kScoreSteps);
     auto pass = next.cache.open(*same, shape->shape, *cluster, budget, "");
-    cluster->for_each_present([&](const auto& node) { (void)pass.judge(node); });
+    cluster->for_each_present([&](const auto& node) {
+      cluster->fetch_ahead(node.index);
+      (void)pass.judge(node);
+    });
   }
 }
 

@@ -114,6 +114,9 @@ class ChoiceCache {
       if (!by_node_ || made_up) return found.look;
       return {.version = found.node->version, .index = found.index};
     }
+    /// @param verdict  gets what is remembered
+    /// @returns false if nothing is
+    [[nodiscard]] bool knows(model::Look key, Verdict& verdict) const;
     [[nodiscard]] Verdict judge_anew(const model::ClusterSnapshot::Found& found, model::Look key);
     [[nodiscard]] Verdict ask_policy(const model::NodeState& node);
 

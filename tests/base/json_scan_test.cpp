@@ -108,21 +108,26 @@ TEST(JsonScanTest, AgreesWithTheReaderAboutSpans) {
   EXPECT_EQ(scanned, read);
 }
 
+int levels_at(char c) {
+  if (c == '{' || c == '[') return 1;
+  return c == '}' || c == ']' ? -1 : 0;
+}
+
 /// Where an object or array ends, byte by byte. A backslash outside of strings, where JSON has
 /// none, hides a quote as it does inside.
 std::size_t end_by_bytes(std::string_view text) {
   int depth = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::string_view c = text.substr(i, 1);
-    if (c == "\\" && (text.substr(i + 1, 1) == "\\" || text.substr(i + 1, 1) == "\"")) {
+    const std::string_view two = text.substr(i, 2);
+    if (two == R"(\")" || two == R"(\\)") {
       ++i;
-    } else if (c == "\"") {
+    } else if (text[i] == '"') {
       in_string = !in_string;
-    } else if (!in_string) {
-      depth += c == "{" || c == "[" ? 1 : c == "}" || c == "]" ? -1 : 0;
-      if (depth == 0) return i + 1;
+    } else {
+      depth += in_string ? 0 : levels_at(text[i]);
     }
+    if (depth == 0) return i + 1;
   }
   return std::string_view::npos;
 }

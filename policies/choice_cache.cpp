@@ -27,9 +27,7 @@ void fetch(const void* from, std::size_t bytes) {
 /// node itself, and then what it points to.
 class Ahead {
  public:
-  using Nodes = boost::container::small_vector<std::uint32_t, 64>;
-
-  Ahead(std::span<const model::ClusterSnapshot::Found> all, const Nodes& wanted)
+  Ahead(std::span<const model::ClusterSnapshot::Found> all, std::span<const std::uint32_t> wanted)
       : all_(all), wanted_(wanted) {
     for (std::size_t i = 0; i < kNodes; ++i) fetch_node(i);
   }
@@ -55,32 +53,39 @@ class Ahead {
   }
 
   std::span<const model::ClusterSnapshot::Found> all_;
-  const Nodes& wanted_;
+  std::span<const std::uint32_t> wanted_;
 };
 
 }  // namespace
 
 void ChoiceCache::Pass::judge(std::span<const model::ClusterSnapshot::Found> nodes,
                               std::span<Verdict> verdicts) {
-  Ahead::Nodes unknown;
+  Unknown unknown;
+  const std::span<const Answer> answers = shape_->answers;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].node != nullptr && !knows(key_of(nodes[i]), verdicts[i])) unknown.push_back(i);
+    if (nodes[i].node == nullptr) continue;
+    const model::Look key = key_of(nodes[i]);
+    if (key.index < answers.size() && answers[key.index].is_of(key.version)) {
+      verdicts[i] = answers[key.index].verdict();
+    } else {
+      unknown.push_back(i);
+    }
   }
+  judge_unknown(nodes, unknown, verdicts);
+}
+
+void ChoiceCache::Pass::judge_unknown(std::span<const model::ClusterSnapshot::Found> nodes,
+                                      const Unknown& unknown, std::span<Verdict> verdicts) {
   const Ahead ahead(nodes, unknown);
   for (std::size_t next = 0; next < unknown.size(); ++next) {
     ahead.at(next);
     const std::uint32_t i = unknown[next];
     const model::Look key = key_of(nodes[i]);
-    // Perhaps by now: a node before it may look like it.
-    if (!knows(key, verdicts[i])) verdicts[i] = judge_anew(nodes[i], key);
+    const std::vector<Answer>& answers = shape_->answers;
+    // A node before it may look like it.
+    const bool known = key.index < answers.size() && answers[key.index].is_of(key.version);
+    verdicts[i] = known ? answers[key.index].verdict() : judge_anew(nodes[i], key);
   }
-}
-
-bool ChoiceCache::Pass::knows(model::Look key, Verdict& verdict) const {
-  const std::vector<Answer>& answers = shape_->answers;
-  if (key.index >= answers.size() || !answers[key.index].is_of(key.version)) return false;
-  verdict = answers[key.index].verdict();
-  return true;
 }
 
 Verdict ChoiceCache::Pass::ask_policy(const model::NodeState& node) {

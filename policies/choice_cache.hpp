@@ -5,7 +5,10 @@
 #include "policies/policy.hpp"
 #include "policies/shape.hpp"
 
+#include <boost/container/small_vector.hpp>
+
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <list>
 #include <memory>
@@ -114,9 +117,9 @@ class ChoiceCache {
       if (!by_node_ || made_up) return found.look;
       return {.version = found.node->version, .index = found.index};
     }
-    /// @param verdict  gets what is remembered
-    /// @returns false if nothing is
-    [[nodiscard]] bool knows(model::Look key, Verdict& verdict) const;
+    using Unknown = boost::container::small_vector<std::uint32_t, 64>;  ///< which of some nodes
+    void judge_unknown(std::span<const model::ClusterSnapshot::Found> nodes, const Unknown& unknown,
+                       std::span<Verdict> verdicts);
     [[nodiscard]] Verdict judge_anew(const model::ClusterSnapshot::Found& found, model::Look key);
     [[nodiscard]] Verdict ask_policy(const model::NodeState& node);
 

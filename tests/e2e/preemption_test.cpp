@@ -102,11 +102,12 @@ TEST_F(PreemptionTest, TakesOneCardsPodsAndNoOthers) {
 
 TEST_F(PreemptionTest, SparesAPodWhoseBudgetIsSpent) {
   start({node_with_aggregates("node", 2)});
-  bind(pod("kept", "1", "low", 1000));
-  bind(pod("victim", "1", "low", 1000));
+  // First, so that scheduler and extender have seen it when they choose.
   cluster_.create(kBudgets, R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget",)"
                             R"("metadata":{"name":"kept"},"spec":{"minAvailable":1,)"
                             R"("selector":{"matchLabels":{"app":"kept"}}}})");
+  bind(pod("kept", "1", "low", 1000));
+  bind(pod("victim", "1", "low", 1000));
   cluster_.add_pods({pod("urgent", "1", "high", 1000)});
   ASSERT_TRUE(watcher_.wait_pod_bound("urgent", 30s));
   EXPECT_THAT(alive(), ::testing::UnorderedElementsAre("kept", "urgent"));

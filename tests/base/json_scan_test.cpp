@@ -215,7 +215,9 @@ TEST(ReadPlainStringsTest, TakesExactlyThePlainBytes) {
       const std::string text = "[\"" + name + "\"]";
       const std::size_t end = read_plain(text, strings);
       ASSERT_EQ(end != std::string_view::npos, plain) << byte << " after " << before;
-      if (plain) EXPECT_EQ(strings, Strings{name}) << byte;
+      if (plain) {
+        EXPECT_EQ(strings, Strings{name}) << byte;
+      }
     }
   }
 }

@@ -317,7 +317,7 @@ class Parser {
     return write_utf8(to, *character);
   }
 
-  /// \uXXXX, of which the first two are there.
+  /// The four hexadecimal digits behind a backslash and a u, at which the text stands.
   std::optional<unsigned> code_unit() {
     constexpr std::size_t kDigits = 4;
     unsigned unit = 0;

@@ -15,7 +15,7 @@ class LabelSets {
   [[nodiscard]] model::SharedLabels shared(model::SharedLabels labels);
 
  private:
-  /// Applications that are told apart; a pod that comes alone costs an entry of 100 bytes.
+  /// Different labels that are remembered, each in some 100 bytes beside the labels themselves.
   static constexpr std::size_t kMost = 10'000;
 
   std::unordered_map<std::size_t, model::SharedLabels> known_;  ///< by hash

@@ -64,9 +64,8 @@ void ChoiceCache::Pass::judge(std::span<const model::ClusterSnapshot::Found> nod
   const std::span<const Answer> answers = shape_->answers;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].node == nullptr) continue;
-    const model::Look key = key_of(nodes[i]);
-    if (key.index < answers.size() && answers[key.index].is_of(key.version)) {
-      verdicts[i] = answers[key.index].verdict();
+    if (const Answer* const known = find(answers, key_of(nodes[i]))) {
+      verdicts[i] = known->verdict();
     } else {
       unknown.push_back(i);
     }
@@ -81,10 +80,9 @@ void ChoiceCache::Pass::judge_unknown(std::span<const model::ClusterSnapshot::Fo
     ahead.at(next);
     const std::uint32_t i = unknown[next];
     const model::Look key = key_of(nodes[i]);
-    const std::vector<Answer>& answers = shape_->answers;
     // A node before it may look like it.
-    const bool known = key.index < answers.size() && answers[key.index].is_of(key.version);
-    verdicts[i] = known ? answers[key.index].verdict() : judge_anew(nodes[i], key);
+    const Answer* const known = find(shape_->answers, key);
+    verdicts[i] = known != nullptr ? known->verdict() : judge_anew(nodes[i], key);
   }
 }
 

@@ -117,6 +117,11 @@ class ChoiceCache {
       if (!by_node_ || made_up) return found.look;
       return {.version = found.node->version, .index = found.index};
     }
+    /// @returns null if nothing is remembered
+    [[nodiscard]] static const Answer* find(std::span<const Answer> answers, model::Look key) {
+      const bool known = key.index < answers.size() && answers[key.index].is_of(key.version);
+      return known ? &answers[key.index] : nullptr;
+    }
     using Unknown = boost::container::small_vector<std::uint32_t, 64>;  ///< which of some nodes
     void judge_unknown(std::span<const model::ClusterSnapshot::Found> nodes, const Unknown& unknown,
                        std::span<Verdict> verdicts);

@@ -45,50 +45,57 @@ std::vector<std::size_t> from_to(std::size_t first, std::size_t end) {
   return nodes;
 }
 
+/// A cluster whose nodes have so many devices, before a scheduler that is shown some of them.
+struct Sampled {
+  Sampled(const std::vector<int>& devices, std::size_t taking_node, int percent)
+      : trace(cluster_of(devices)), scheduler(make(taking_node), trace.nodes, percent) {}
+
+  std::unique_ptr<OneNode> make(std::size_t taking_node) {
+    auto made = std::make_unique<OneNode>(taking_node);
+    inner = made.get();
+    return made;
+  }
+
+  Trace trace;
+  OneNode* inner = nullptr;
+  SampledScheduler scheduler;
+};
+
 TEST(SampledSchedulerTest, GoesOnWhereItStopped) {
-  const Trace trace = cluster_of(std::vector<int>(300, 1));
-  auto made = std::make_unique<OneNode>(210);
-  OneNode& inner = *made;
-  SampledScheduler sampled(std::move(made), trace.nodes, 40);
-  const auto placed = sampled.place(0, pod_of(1, 500), from_to(0, 300));
+  Sampled sampled(std::vector<int>(300, 1), 210, 40);
+  const auto placed = sampled.scheduler.place(0, pod_of(1, 500), from_to(0, 300));
   ASSERT_TRUE(placed && *placed);
   EXPECT_EQ((*placed)->node, 210U);
-  ASSERT_EQ(inner.shown.size(), 2U);
-  EXPECT_EQ(inner.shown[0], from_to(0, 120));
-  EXPECT_EQ(inner.shown[1], from_to(120, 240));
-  ASSERT_TRUE(sampled.place(1, pod_of(1, 500), from_to(0, 300)));
+  ASSERT_EQ(sampled.inner->shown.size(), 2U);
+  EXPECT_EQ(sampled.inner->shown[0], from_to(0, 120));
+  EXPECT_EQ(sampled.inner->shown[1], from_to(120, 240));
+  ASSERT_TRUE(sampled.scheduler.place(1, pod_of(1, 500), from_to(0, 300)));
   std::vector<std::size_t> around = from_to(0, 60);
   const std::vector<std::size_t> last = from_to(240, 300);
   around.insert(around.end(), last.begin(), last.end());
-  EXPECT_EQ(inner.shown[2], around) << "in the order given, which breaks ties";
+  EXPECT_EQ(sampled.inner->shown[2], around) << "in the order given, which breaks ties";
 }
 
 TEST(SampledSchedulerTest, APodThatFitsNowhereSeesAllNodes) {
-  const Trace trace = cluster_of(std::vector<int>(250, 1));
-  auto made = std::make_unique<OneNode>(1000);
-  OneNode& inner = *made;
-  SampledScheduler sampled(std::move(made), trace.nodes, 1);
-  const auto placed = sampled.place(0, pod_of(1, 500), from_to(0, 250));
+  Sampled sampled(std::vector<int>(250, 1), 1000, 1);
+  const auto placed = sampled.scheduler.place(0, pod_of(1, 500), from_to(0, 250));
   ASSERT_TRUE(placed);
   EXPECT_FALSE(*placed);
   std::set<std::size_t> seen;
-  for (const auto& nodes : inner.shown) seen.insert(nodes.begin(), nodes.end());
+  for (const auto& nodes : sampled.inner->shown) seen.insert(nodes.begin(), nodes.end());
   EXPECT_EQ(seen.size(), 250U);
 }
 
 TEST(SampledSchedulerTest, PodsWithDevicesAreShownNodesWithDevices) {
   std::vector<int> devices(200, 0);
   devices[150] = 1;
-  const Trace trace = cluster_of(devices);
-  auto made = std::make_unique<OneNode>(150);
-  OneNode& inner = *made;
-  SampledScheduler sampled(std::move(made), trace.nodes, 1);
-  ASSERT_TRUE(sampled.place(0, pod_of(1, 500), from_to(0, 200)));
-  EXPECT_EQ(inner.shown, (std::vector<std::vector<std::size_t>>{{150}}));
-  ASSERT_TRUE(sampled.place(1, pod_of(0, 0), {3, 4}));
-  EXPECT_EQ(inner.shown[1], (std::vector<std::size_t>{3, 4}));
-  ASSERT_TRUE(sampled.place(2, pod_of(1, 500), {}));
-  EXPECT_EQ(inner.shown.size(), 3U) << "asked once, though no node is left";
+  Sampled sampled(devices, 150, 1);
+  ASSERT_TRUE(sampled.scheduler.place(0, pod_of(1, 500), from_to(0, 200)));
+  EXPECT_EQ(sampled.inner->shown, (std::vector<std::vector<std::size_t>>{{150}}));
+  ASSERT_TRUE(sampled.scheduler.place(1, pod_of(0, 0), {3, 4}));
+  EXPECT_EQ(sampled.inner->shown[1], (std::vector<std::size_t>{3, 4}));
+  ASSERT_TRUE(sampled.scheduler.place(2, pod_of(1, 500), {}));
+  EXPECT_EQ(sampled.inner->shown.size(), 3U) << "asked once, though no node is left";
 }
 
 }  // namespace

@@ -429,6 +429,7 @@ struct Agent::Impl {
   void maintain(const std::stop_token& stop) {
     auto used_elsewhere = other_plugins.in_use();
     while (!stop.stop_requested()) {
+      await_pods(stop);
       const bool knew_pods = pods.synced();
       const std::vector<CardClaim> claims = starter.claims();
       enforcers.maintain(shared_cards(claims));
@@ -442,7 +443,7 @@ struct Agent::Impl {
       auto used_now = other_plugins.in_use();
       if (used_now != used_elsewhere) publisher.changed();
       used_elsewhere = std::move(used_now);
-      pause_maintenance(knew_pods, stop);
+      if (knew_pods) sleep_until_stopped(kMaintenanceInterval, stop);
     }
   }
 
@@ -453,10 +454,10 @@ struct Agent::Impl {
     memory_limiters.keep(starter.claims());
   }
 
-  /// Until all pods are known, shares that have ended may count. A container that starts then must
-  /// not find the limits of its card raised by them, so the next turn comes at once.
-  void pause_maintenance(bool knew_pods, const std::stop_token& stop) const {
-    if (knew_pods) return sleep_until_stopped(kMaintenanceInterval, stop);
+  /// Until all pods are known, shares that have ended may count, and a container that starts then
+  /// would find the limits of its card raised by them. But if the API server is away, what shares
+  /// need is maintained without it.
+  void await_pods(const std::stop_token& stop) const {
     constexpr std::chrono::milliseconds kLook{100};
     auto left = kMaintenanceInterval;
     for (; left > kLook && !pods.synced() && !stop.stop_requested(); left -= kLook) {

@@ -1,12 +1,11 @@
 #include "base/json_scan.hpp"
 
+#include "base/json_brackets.hpp"
+
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 namespace tangram::json {
 
@@ -50,117 +49,6 @@ using Words = std::array<std::uint64_t, 2>;
 template <class Byte>
 auto is_special(Byte byte) {
   return (byte < ' ') | (byte == '"') | (byte == '\\');
-}
-
-/// A bit for each byte, which is 0 or -1; the lowest is that of the first.
-std::uint64_t bits_of(Bytes marks) {
-#if defined(__SSE2__)
-  return static_cast<std::uint32_t>(_mm_movemask_epi8(std::bit_cast<__m128i>(marks)));
-#else
-  // Every byte keeps a bit of its own, and the highest byte of the product is their sum.
-  const auto collect = [](std::uint64_t word) {
-    return ((word & 0x8040'2010'0804'0201) * 0x0101'0101'0101'0101) >> 56U;
-  };
-  const auto words = std::bit_cast<Words>(marks);
-  return collect(words[0]) | (collect(words[1]) << 8U);
-#endif
-}
-
-constexpr std::size_t kBlock = 64;
-
-/// Where in a block the bytes are by which the end of a value is found: a bit for each byte.
-struct Marks {
-  std::uint64_t quotes = 0;
-  std::uint64_t slashes = 0;
-  std::uint64_t opening = 0;
-  std::uint64_t closing = 0;
-};
-
-Marks marks_of(const char* block) {
-  Marks marks;
-  for (std::size_t at = 0; at < kBlock; at += sizeof(Bytes)) {
-    Bytes bytes;
-    std::memcpy(&bytes, block + at, sizeof bytes);
-    const Bytes bracket = bytes | 0x20;  // the square ones become braces, and nothing else does
-    marks.quotes |= bits_of(bytes == '"') << at;
-    marks.slashes |= bits_of(bytes == '\\') << at;
-    marks.opening |= bits_of(bracket == '{') << at;
-    marks.closing |= bits_of(bracket == '}') << at;
-  }
-  return marks;
-}
-
-/// std::popcount, which calls a function where not every processor has the instruction.
-int count(std::uint64_t bits) {
-  bits -= (bits >> 1U) & 0x5555'5555'5555'5555;
-  bits = (bits & 0x3333'3333'3333'3333) + ((bits >> 2U) & 0x3333'3333'3333'3333);
-  bits = (bits + (bits >> 4U)) & 0x0f0f'0f0f'0f0f'0f0f;
-  return static_cast<int>((bits * 0x0101'0101'0101'0101) >> 56U);
-}
-
-/// The bytes behind each backslash that is not itself behind one.
-/// @param first  the first byte is; then, the first byte of the next block is
-std::uint64_t escaped(std::uint64_t slashes, bool& first) {
-  std::uint64_t escaped = first ? 1 : 0;
-  first = false;
-  for (std::uint64_t rest = slashes & ~escaped; rest != 0;) {
-    const std::uint64_t slash = rest & -rest;
-    first = slash >> (kBlock - 1) != 0;
-    escaped |= slash << 1U;
-    rest &= ~(slash | slash << 1U);
-  }
-  return escaped;
-}
-
-/// From each odd bit up to the next one, without that.
-std::uint64_t between(std::uint64_t bits) {
-  bits ^= bits << 1U;
-  bits ^= bits << 2U;
-  bits ^= bits << 4U;
-  bits ^= bits << 8U;
-  bits ^= bits << 16U;
-  return bits ^ (bits << 32U);
-}
-
-/// Walks over an object or array, a block at a time, from its opening bracket on.
-class Brackets {
- public:
-  /// @returns how far it goes into this block, its last one; 0 = it goes on
-  std::size_t end_in(const char* block) {
-    const Marks marks = marks_of(block);
-    const std::uint64_t quotes = marks.quotes & ~escaped(marks.slashes, escape_);
-    const std::uint64_t strings = between(quotes) ^ in_string_;
-    in_string_ = -(strings >> (kBlock - 1));
-    const std::uint64_t opening = marks.opening & ~strings;
-    const std::uint64_t closing = marks.closing & ~strings;
-    if (count(closing) < depth_) {
-      depth_ += count(opening) - count(closing);
-      return 0;
-    }
-    for (std::uint64_t rest = opening | closing; rest != 0; rest &= rest - 1) {
-      const int at = std::countr_zero(rest);
-      depth_ += 1 - 2 * static_cast<int>((closing >> at) & 1U);
-      if (depth_ == 0) return static_cast<std::size_t>(at) + 1;
-    }
-    return 0;
-  }
-
- private:
-  std::int64_t depth_ = 0;
-  bool escape_ = false;          ///< the next block's first byte is escaped
-  std::uint64_t in_string_ = 0;  ///< all bits: the next block begins inside one
-};
-
-/// Of an object or array.
-std::size_t end_of_container(std::string_view text, std::size_t at) {
-  Brackets brackets;
-  for (; text.size() - at >= kBlock; at += kBlock) {
-    if (const std::size_t end = brackets.end_in(text.data() + at); end != 0) return at + end;
-  }
-  std::array<char, kBlock> last{};
-  std::memcpy(last.data(), text.data() + at, text.size() - at);
-  const std::size_t end = brackets.end_in(last.data());
-  return end == 0 ? kNowhere : at + end;
 }
 
 /// Moves `at` from where an object begins to the value of its first member of that name.

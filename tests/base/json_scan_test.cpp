@@ -1,6 +1,7 @@
 #include "base/json_scan.hpp"
 
 #include "base/json.hpp"
+#include "base/json_brackets.hpp"
 
 #include <gtest/gtest.h>
 
@@ -145,6 +146,7 @@ TEST(JsonScanTest, FindsTheEndWhereverBlocksBegin) {
     if (i % 2 == 0) text += std::string(100, '}');
     const std::size_t end = end_by_bytes(text);
     ASSERT_EQ(end_of_value(text, 0), end) << text;
+    ASSERT_EQ(end_of_container_without_avx2(text, 0), end) << text;
     ASSERT_EQ(end_of_value("xx" + text, 2), end + (end == std::string::npos ? 0 : 2)) << text;
     if (end != std::string::npos && end > 64) ++found;
   }

@@ -106,15 +106,13 @@ void PolicySource::learn(policies::Arrivals latest) {
 void PolicySource::score_anew(const PoliciesInForce& now, const PoliciesInForce& next) const {
   if (!cluster_) return;
   const ClusterPtr cluster = cluster_();
+  const auto nodes = cluster->present();
+  std::vector<policies::Verdict> verdicts(nodes.size());
   for (const auto& shape : now.cache.shapes()) {
     const policies::Policy* const same = next.set.find(shape->policy->name());
     if (same == nullptr) continue;
     model::SearchBudget budget(kScoreSteps);
-    auto pass = next.cache.open(*same, shape->shape, *cluster, budget, "");
-    cluster->for_each_present([&](const auto& node) {
-      cluster->fetch_ahead(node.index);
-      (void)pass.judge(node);
-    });
+    next.cache.open(*same, shape->shape, *cluster, budget, "").judge(nodes, verdicts);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "cluster/rankings.hpp"
 
 #include "cluster/victims.hpp"
+#include "model/fetch_ahead.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -41,12 +42,14 @@ Rankings::Ranking& Rankings::ranking_of(const PlacelessPod& pod) {
   const auto [entry, is_new] = by_shape_.try_emplace(std::move(key));
   Ranking& ranking = entry->second;
   if (!is_new) return ranking;
-  cluster_.for_each_present([&](const model::ClusterSnapshot::Found& found) {
-    cluster_.fetch_ahead(found.index);
-    if (const auto scored = score(pod.plan, *found.node)) {
-      ranking.nodes.push_back({*scored, order_[found.index], found.index});
+  const auto nodes = cluster_.present();
+  const model::FetchAhead ahead(nodes.size(), [&](std::size_t i) { return nodes[i].node; });
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    ahead.at(i);
+    if (const auto scored = score(pod.plan, *nodes[i].node)) {
+      ranking.nodes.push_back({*scored, order_[nodes[i].index], nodes[i].index});
     }
-  });
+  }
   std::sort(ranking.nodes.begin(), ranking.nodes.end());
   return ranking;
 }

@@ -16,6 +16,8 @@ namespace tangram::model {
 /// Threads: as a std::vector.
 class HashIndex {
  public:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};  ///< no index of a thing
+
   /// @param is_it  called with the index of a thing of this hash: is it the one?
   template <class IsIt>
   [[nodiscard]] std::optional<std::uint32_t> find(std::uint32_t hash, IsIt&& is_it) const {
@@ -25,6 +27,14 @@ class HashIndex {
       if (places[at].hash == hash && is_it(places[at].index)) return places[at].index;
     }
     return std::nullopt;
+  }
+
+  /// @returns the index of the first thing of this hash; kNone if there is none
+  [[nodiscard]] std::uint32_t first(std::uint32_t hash) const {
+    const std::size_t last = places_.size() - 1;
+    std::size_t at = hash & last;
+    while (places_[at].hash != hash && places_[at].index != kNone) at = (at + 1) & last;
+    return places_[at].index;
   }
 
   /// Has the place fetched from memory where find() will look first.
@@ -40,7 +50,6 @@ class HashIndex {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   struct Place {
     std::uint32_t hash = 0;
     std::uint32_t index = kNone;

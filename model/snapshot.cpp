@@ -17,6 +17,7 @@ void ClusterSnapshot::lookup(std::span<const std::string_view> names,
   // In three steps: what a step asks for has come from memory when the next one reads it.
   constexpr std::size_t kAtATime = 64;
   std::array<std::uint32_t, kAtATime> hashes{};
+  std::array<NodeIndex, kAtATime> likely{};
   for (std::size_t first = 0; first < names.size(); first += kAtATime) {
     const auto block = names.subspan(first, std::min(kAtATime, names.size() - first));
     for (std::size_t i = 0; i < block.size(); ++i) {
@@ -24,14 +25,25 @@ void ClusterSnapshot::lookup(std::span<const std::string_view> names,
       names_->fetch(hashes[i]);
     }
     for (std::size_t i = 0; i < block.size(); ++i) {
-      const auto likely = names_->find(hashes[i], [](std::uint32_t) { return true; });
-      if (likely) __builtin_prefetch(&tag(*likely));
+      likely[i] = names_->first(hashes[i]);
+      if (likely[i] != HashIndex::kNone) __builtin_prefetch(&tag(likely[i]));
     }
     for (std::size_t i = 0; i < block.size(); ++i) {
-      const auto index = index_of(block[i], hashes[i]);
-      found[first + i] = index ? found_at(*index).value_or(Found{}) : Found{};
+      Found& node = found[first + i];
+      if (likely[i] != HashIndex::kNone && stands_at(likely[i], block[i])) {
+        node = present_at(likely[i]);
+      } else {
+        node = lookup(block[i]).value_or(Found{});  // two names may share a hash
+      }
     }
   }
+}
+
+std::vector<ClusterSnapshot::Found> ClusterSnapshot::present() const {
+  std::vector<Found> nodes;
+  nodes.reserve(node_count());
+  for_each_present([&](const Found& found) { nodes.push_back(found); });
+  return nodes;
 }
 
 std::vector<const NodeState*> ClusterSnapshot::sorted_nodes() const {

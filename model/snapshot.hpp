@@ -104,8 +104,9 @@ class ClusterSnapshot {
 
   /// @returns nothing if no present node stands there
   [[nodiscard]] std::optional<Found> found_at(NodeIndex index) const {
-    if (index >= slots() || tag(index).look().version == 0) return std::nullopt;
-    return Found{index, tag(index).look(), slot(index).get()};
+    if (index >= slots()) return std::nullopt;
+    const Found found = present_at(index);
+    return found.node == nullptr ? std::nullopt : std::optional(found);
   }
 
   /// @returns null if nothing stands there: the index may come from a newer or older snapshot
@@ -142,16 +143,8 @@ class ClusterSnapshot {
     }
   }
 
-  /// To be called for each node that a walk in the order of the table looks into: it would wait for
-  /// the memory of each one, first for the node, then for the use of its cards.
-  void fetch_ahead(NodeIndex index) const {
-    constexpr NodeIndex kSoon = 4;
-    constexpr NodeIndex kLater = 8;
-    if (const NodeState* node = at(index + kLater)) fetch(node, sizeof *node);
-    if (const NodeState* node = at(index + kSoon)) {
-      fetch(node->use.data(), node->use.size() * sizeof(CardUse));
-    }
-  }
+  /// The same, in the same order.
+  [[nodiscard]] std::vector<Found> present() const;
 
   /// Every node, by name.
   [[nodiscard]] std::vector<const NodeState*> sorted_nodes() const;
@@ -160,25 +153,24 @@ class ClusterSnapshot {
 
  private:
   [[nodiscard]] std::optional<NodeIndex> index_of(std::string_view name, std::uint32_t hash) const {
-    return names_->find(hash,
-                        [&](NodeIndex index) { return tag(index).is_of(name, *slot(index)); });
+    return names_->find(hash, [&](NodeIndex index) { return stands_at(index, name); });
   }
-  /// @param index  below slots(), as of tag()
+  // For these, index < slots().
+
+  [[nodiscard]] bool stands_at(NodeIndex index, std::string_view name) const {
+    return tag(index).is_of(name, *slot(index));
+  }
+  /// @returns null if no present node stands there
+  [[nodiscard]] Found present_at(NodeIndex index) const {
+    const Look look = tag(index).look();
+    return look.version == 0 ? Found{} : Found{index, look, slot(index).get()};
+  }
   [[nodiscard]] const NodePtr& slot(NodeIndex index) const {
     return runs_[index / kNodesPerRun]->nodes[index % kNodesPerRun];
   }
   [[nodiscard]] const NodeTag& tag(NodeIndex index) const {
     return runs_[index / kNodesPerRun]->tags[index % kNodesPerRun];
   }
-  static void fetch(const void* from, std::size_t bytes) {
-    constexpr std::size_t kLine = 64;
-    constexpr std::size_t kMost = 8 * kLine;  // more would push out what was fetched before
-    const char* line = static_cast<const char*>(from);
-    for (std::size_t at = 0; at < std::min(bytes, kMost); at += kLine) {
-      __builtin_prefetch(line + at);
-    }
-  }
-
   std::uint64_t version_ = 0;
   std::shared_ptr<const HashIndex> names_;  ///< by hash_of(name)
   std::vector<std::shared_ptr<const NodeRun>> runs_;

@@ -1,6 +1,7 @@
 #include "policies/choice_cache.hpp"
 
-#include <boost/container/small_vector.hpp>
+#include "model/fetch_ahead.hpp"
+
 #include <boost/container_hash/hash.hpp>
 
 #include <algorithm>
@@ -13,51 +14,6 @@ ChoiceCache::Answer::Answer(std::uint64_t version, const Verdict& verdict)
       word_(verdict.fits() ? verdict.score
                            : kMisfitWords + static_cast<std::int64_t>(*verdict.misfit)) {}
 
-namespace {
-
-constexpr std::size_t kLine = 64;  // of the processor's caches
-
-void fetch(const void* from, std::size_t bytes) {
-  for (std::size_t at = 0; at < bytes; at += kLine) {
-    __builtin_prefetch(static_cast<const char*>(from) + at);
-  }
-}
-
-/// Fetches from memory what a look at these nodes reads, each part some nodes before its turn: the
-/// node itself, and then what it points to.
-class Ahead {
- public:
-  Ahead(std::span<const model::ClusterSnapshot::Found> all, std::span<const std::uint32_t> wanted)
-      : all_(all), wanted_(wanted) {
-    for (std::size_t i = 0; i < kNodes; ++i) fetch_node(i);
-  }
-  /// The turn of wanted[i] comes.
-  void at(std::size_t i) const {
-    fetch_node(i + kNodes);
-    fetch_parts(i + kParts);
-  }
-
- private:
-  static constexpr std::size_t kNodes = 16;
-  static constexpr std::size_t kParts = 8;
-
-  void fetch_node(std::size_t i) const {
-    if (i < wanted_.size()) fetch(all_[wanted_[i]].node, sizeof(model::NodeState));
-  }
-  void fetch_parts(std::size_t i) const {
-    if (i >= wanted_.size()) return;
-    const model::NodeState& node = *all_[wanted_[i]].node;
-    constexpr std::size_t kMost = 8 * kLine;  // more would push out what was fetched before
-    fetch(node.use.data(), std::min(node.use.size() * sizeof(model::CardUse), kMost));
-    fetch(node.inventory.get(), sizeof(model::NodeInventory));
-  }
-
-  std::span<const model::ClusterSnapshot::Found> all_;
-  std::span<const std::uint32_t> wanted_;
-};
-
-}  // namespace
-
 void ChoiceCache::Pass::judge(std::span<const model::ClusterSnapshot::Found> nodes,
                               std::span<Verdict> verdicts) {
   Unknown unknown;
@@ -65,7 +21,7 @@ void ChoiceCache::Pass::judge(std::span<const model::ClusterSnapshot::Found> nod
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].node == nullptr) continue;
     if (const Answer* const known = find(answers, key_of(nodes[i]))) {
-      verdicts[i] = known->verdict();
+      known->put_into(verdicts[i]);
     } else {
       unknown.push_back(i);
     }
@@ -75,14 +31,19 @@ void ChoiceCache::Pass::judge(std::span<const model::ClusterSnapshot::Found> nod
 
 void ChoiceCache::Pass::judge_unknown(std::span<const model::ClusterSnapshot::Found> nodes,
                                       const Unknown& unknown, std::span<Verdict> verdicts) {
-  const Ahead ahead(nodes, unknown);
+  const model::FetchAhead ahead(unknown.size(),
+                                [&](std::size_t i) { return nodes[unknown[i]].node; });
   for (std::size_t next = 0; next < unknown.size(); ++next) {
     ahead.at(next);
     const std::uint32_t i = unknown[next];
     const model::Look key = key_of(nodes[i]);
     // A node before it may look like it.
     const Answer* const known = find(shape_->answers, key);
-    verdicts[i] = known != nullptr ? known->verdict() : judge_anew(nodes[i], key);
+    if (known != nullptr) {
+      known->put_into(verdicts[i]);
+    } else {
+      verdicts[i] = judge_anew(nodes[i], key);
+    }
   }
 }
 

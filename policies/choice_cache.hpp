@@ -60,11 +60,16 @@ class ChoiceCache {
     [[nodiscard]] bool is_of(std::uint64_t version) const {
       return version_ == version && version != 0;
     }
-    [[nodiscard]] Verdict verdict() const {
-      if (word_ >= kMisfitWords + static_cast<std::int64_t>(model::kMisfits)) {
-        return {.score = word_, .misfit = {}};
+    /// Member by member: a whole one would be written in parts and then read at once, for which
+    /// processors wait.
+    void put_into(Verdict& verdict) const {
+      const bool fits = word_ >= kMisfitWords + static_cast<std::int64_t>(model::kMisfits);
+      verdict.score = fits ? word_ : 0;
+      if (fits) {
+        verdict.misfit.reset();
+      } else {
+        verdict.misfit = static_cast<model::Misfit>(word_ - kMisfitWords);
       }
-      return {.score = 0, .misfit = static_cast<model::Misfit>(word_ - kMisfitWords)};
     }
 
    private:

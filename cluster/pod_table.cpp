@@ -29,6 +29,10 @@ NotedPod new_notes(const NotedPod& now, const NotedPod* before) {
   return fresh;
 }
 
+bool is_nominated(const PodRecord& record) {
+  return record.pending && !record.pending->nominated_node.empty();
+}
+
 /// An answer counts until the watch shows that the annotations have become valid or invalid.
 std::optional<Wait> current_wait(std::optional<Wait> shown, std::optional<Wait> before) {
   const bool answered = before && *before != Wait::kInvalid;
@@ -71,15 +75,15 @@ PodRecord record_of(kube::Pod pod, const Result<PodPlan>& plan, const Recorded& 
 
 bool PodTable::add(std::string_view uid) {
   const std::scoped_lock lock(mutex_);
-  const auto [entry, is_new] = records_.try_emplace(std::string(uid));
-  return unseen_.erase(&*entry) > 0 || is_new;
+  const bool is_new = !records_.contains(uid);
+  return unseen_.erase(&entry_of(uid)) > 0 || is_new;
 }
 
 void PodTable::put(std::string_view uid, PodRecord record) {
   NotedPod fresh;
   {
     const std::scoped_lock lock(mutex_);
-    Entry& entry = *records_.try_emplace(std::string(uid)).first;
+    Entry& entry = entry_of(uid);
     unseen_.erase(&entry);
     record.put = true;
     if (record.noted) fresh = new_notes(*record.noted, entry.second.noted.get());
@@ -94,35 +98,35 @@ void PodTable::erase(std::string_view uid) {
   if (const auto entry = records_.find(uid); entry != records_.end()) erase(entry);
 }
 
-PodTable::Records::iterator PodTable::erase(Records::iterator entry) {
+void PodTable::erase(Records::iterator entry) {
   replace(*entry, {});
   unseen_.erase(&*entry);
   if (const auto noted = card_notes_.find(entry->first); noted != card_notes_.end()) {
     card_notes_.erase(noted);
   }
   refused_resizes_.erase(entry->first);
-  return records_.erase(entry);
+  records_.erase(entry);
 }
 
 std::vector<std::string> PodTable::retain(const std::function<bool(const std::string& uid)>& keep) {
-  // Verbs wait for no more than this many of a large cluster's pods.
-  constexpr int kAtOnce = 1'000;
+  // Verbs wait for about this many of a large cluster's pods.
+  constexpr std::size_t kAtOnce = 1'000;
   std::vector<std::string> gone;
-  std::string next;
-  for (bool more = true; more;) {
+  std::size_t buckets = 0;
+  for (std::size_t from = 0;;) {
     const std::scoped_lock lock(mutex_);
-    auto entry = records_.lower_bound(next);
-    for (int i = 0; i < kAtOnce && entry != records_.end(); ++i) {
-      if (keep(entry->first) || unseen_.contains(&*entry)) {
-        ++entry;
-      } else {
-        gone.push_back(entry->first);
-        entry = erase(entry);
+    // The table has grown, and pods have changed places.
+    if (std::exchange(buckets, records_.bucket_count()) != buckets) from = 0;
+    if (from == buckets) break;
+    const std::size_t first = gone.size();
+    for (const std::size_t to = std::min(from + kAtOnce, buckets); from < to; ++from) {
+      for (auto entry = records_.begin(from); entry != records_.end(from); ++entry) {
+        if (!keep(entry->first) && !unseen_.contains(&*entry)) gone.push_back(entry->first);
       }
     }
-    more = entry != records_.end();
-    if (more) next = entry->first;
+    for (std::size_t i = first; i < gone.size(); ++i) erase(records_.find(gone[i]));
   }
+  std::ranges::sort(gone);
   return gone;
 }
 
@@ -134,16 +138,15 @@ bool PodTable::contains(std::string_view uid) const {
 
 void PodTable::answered(std::string_view uid, Wait wait) {
   const std::scoped_lock lock(mutex_);
-  auto entry = records_.find(uid);
-  if (entry == records_.end()) {
-    entry = records_.try_emplace(std::string(uid)).first;
-    unseen_.insert(&*entry);
-  }
+  const bool is_new = !records_.contains(uid);
+  Entry& entry = entry_of(uid);
+  if (is_new) unseen_.insert(&entry);
+  PodRecord& record = entry.second;
   // It has a node by now, or requests no GPU.
-  if (!entry->second.wait && entry->second.put) return;
-  count(entry->second, -1);
-  entry->second.wait = wait;
-  count(entry->second, 1);
+  if (!record.wait && record.put) return;
+  count(record, -1);
+  record.wait = wait;
+  count(record, 1);
 }
 
 std::optional<Wait> PodTable::last_answer(std::string_view uid) const {
@@ -249,7 +252,7 @@ void PodTable::forget_resizable(const ResizablePodPtr& pod) {
   const auto entry = records_.find(pod->pod.uid);
   if (entry == records_.end() || entry->second.resizable != pod) return;
   entry->second.resizable = nullptr;
-  place(resizable_, *entry, false);
+  resizable_.erase(&*entry);
 }
 
 void PodTable::set_refused_resize(std::string_view uid, std::string_view why) {
@@ -338,8 +341,14 @@ void PodTable::notify_of(const NotedPod& noted) const {
   }
 }
 
-void PodTable::place(Index& index, const Entry& entry, bool member) {
-  if (member) {
+PodTable::Entry& PodTable::entry_of(std::string_view uid) {
+  const auto known = records_.find(uid);
+  return known != records_.end() ? *known : *records_.try_emplace(std::string(uid)).first;
+}
+
+void PodTable::place(Index& index, const Entry& entry, bool was_member, bool is_member) {
+  if (was_member == is_member) return;
+  if (is_member) {
     index.insert(&entry);
   } else {
     index.erase(&entry);
@@ -350,16 +359,16 @@ void PodTable::replace(Entry& entry, PodRecord record) {
   count(entry.second, -1);
   forget_name(entry);
   leave_group(entry);
-  entry.second = std::move(record);
-  count(entry.second, 1);
+  const PodRecord before = std::exchange(entry.second, std::move(record));
+  const PodRecord& now = entry.second;
+  count(now, 1);
   join_group(entry);
-  const PodPtr& pod = entry.second.pending;
-  if (pod) by_name_[pod->full_name()] = &entry;
-  place(pending_, entry, pod != nullptr);
-  place(nominated_, entry, pod != nullptr && !pod->nominated_node.empty());
-  place(noted_, entry, entry.second.noted != nullptr);
-  place(unstarted_, entry, entry.second.unstarted != nullptr);
-  place(resizable_, entry, entry.second.resizable != nullptr);
+  if (now.pending) by_name_[now.pending->full_name()] = &entry;
+  place(pending_, entry, before.pending != nullptr, now.pending != nullptr);
+  place(nominated_, entry, is_nominated(before), is_nominated(now));
+  place(noted_, entry, before.noted != nullptr, now.noted != nullptr);
+  place(unstarted_, entry, before.unstarted != nullptr, now.unstarted != nullptr);
+  place(resizable_, entry, before.resizable != nullptr, now.resizable != nullptr);
 }
 
 void PodTable::leave_group(const Entry& entry) {

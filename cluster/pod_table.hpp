@@ -16,6 +16,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -74,7 +75,9 @@ class PodTable {
   /// notes.
   void put(std::string_view uid, PodRecord record);
   void erase(std::string_view uid);
-  /// Erases the pods that are not to be kept. Other calls may come in between. @returns their UIDs
+  /// Erases the pods that are not to be kept. Other calls may come in between.
+  /// @param keep  may be asked about a pod again
+  /// @returns their UIDs, in order
   std::vector<std::string> retain(const std::function<bool(const std::string& uid)>& keep);
   [[nodiscard]] bool contains(std::string_view uid) const;
 
@@ -132,7 +135,13 @@ class PodTable {
   [[nodiscard]] std::map<std::string, std::int64_t> grant_keys() const;
 
  private:
-  using Records = std::map<std::string, PodRecord, std::less<>>;
+  struct UidHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view uid) const {
+      return std::hash<std::string_view>{}(uid);
+    }
+  };
+  using Records = std::unordered_map<std::string, PodRecord, UidHash, std::equal_to<>>;
   using Entry = Records::value_type;
   struct ByUid {
     bool operator()(const Entry* a, const Entry* b) const { return a->first < b->first; }
@@ -144,13 +153,14 @@ class PodTable {
   };
 
   void notify_of(const NotedPod& noted) const;
-  static void place(Index& index, const Entry& entry, bool member);
+  static void place(Index& index, const Entry& entry, bool was_member, bool is_member);
+  Entry& entry_of(std::string_view uid);  ///< a new one if the pod is not known
   void replace(Entry& entry, PodRecord record);
   void forget_name(const Entry& entry);
   void count(const PodRecord& record, int step);
   void leave_group(const Entry& entry);
   void join_group(const Entry& entry);
-  Records::iterator erase(Records::iterator entry);
+  void erase(Records::iterator entry);
 
   const std::vector<PodObserver*> observers_;
   mutable std::mutex mutex_;

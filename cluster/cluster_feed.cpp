@@ -29,8 +29,8 @@ std::vector<std::string> draining_cards(const kube::Node& node) {
 
 }  // namespace
 
-std::optional<model::NodeInventory> NodeFeed::read(std::string object) {
-  auto node = kube::decode_node(std::move(object));
+std::optional<model::NodeInventory> NodeFeed::read(std::string_view object) {
+  auto node = kube::decode_node(std::string(object));
   if (!node) {
     ++counters_.bad_objects;
     spdlog::warn("a node could not be read and is left as it was: {}", node.error().message);
@@ -77,7 +77,7 @@ void NodeFeed::begin_list() {
   kept_ = 0;
 }
 
-void NodeFeed::listed(std::string object) {
+void NodeFeed::listed(std::string_view object) {
   if (auto node = read(object)) {
     std::string name = node->name;
     keep(std::move(name), std::move(*node));
@@ -87,7 +87,7 @@ void NodeFeed::listed(std::string object) {
   }
 }
 
-void NodeFeed::unlisted(std::string object) { drop(kube::scan_id(object).name); }
+void NodeFeed::unlisted(std::string_view object) { drop(kube::scan_id(object).name); }
 
 void NodeFeed::keep(std::string name, ListedNode node) {
   drop(name);
@@ -117,21 +117,21 @@ void NodeFeed::end_list() {
   kept_ = 0;
 }
 
-void NodeFeed::change(kube::EventType type, std::string object) {
+void NodeFeed::change(kube::EventType type, std::string_view object) {
   if (type == kube::EventType::kDeleted) {
     const std::string name = kube::scan_id(object).name;
     known_.erase(name);
     ledger_.apply([&](model::Ledger& ledger) { ledger.remove_node(name); });
     return;
   }
-  auto node = read(std::move(object));
+  auto node = read(object);
   if (!node) return;
   known_.insert(node->name);
   ledger_.apply([&](model::Ledger& ledger) { ledger.put_node(std::move(*node)); });
 }
 
-std::optional<PodFeed::ReadPod> PodFeed::read(const std::string& object) {
-  auto pod = kube::decode_pod(object);
+std::optional<PodFeed::ReadPod> PodFeed::read(std::string_view object) {
+  auto pod = kube::decode_pod(std::string(object));
   if (pod) return ReadPod{*std::move(pod), true};
   ++counters_.bad_objects;
   auto scanned = kube::scan_pod(object);
@@ -147,7 +147,7 @@ void PodFeed::begin_list() {
   pods_.notify([](PodObserver& observer) { observer.listing(true); });
 }
 
-void PodFeed::listed(std::string object) {
+void PodFeed::listed(std::string_view object) {
   auto now = read(object);
   if (!now) return;
   std::string uid = now->pod.uid;
@@ -161,7 +161,7 @@ void PodFeed::listed(std::string object) {
   if (is_new) keep(std::move(uid), std::move(pod));
 }
 
-void PodFeed::unlisted(std::string object) { drop(kube::scan_id(object).uid); }
+void PodFeed::unlisted(std::string_view object) { drop(kube::scan_id(object).uid); }
 
 std::size_t PodFeed::weight(const std::string& uid, const ShownPod& pod) {
   return weight_of(uid) + sizeof(pod) + weight_of(pod.record) +
@@ -199,7 +199,7 @@ void PodFeed::end_list() {
   pods_.notify([](PodObserver& observer) { observer.listing(false); });
 }
 
-void PodFeed::change(kube::EventType type, std::string object) {
+void PodFeed::change(kube::EventType type, std::string_view object) {
   if (type == kube::EventType::kDeleted) return ended(kube::scan_id(object).uid);
   auto read_pod = read(object);
   if (!read_pod) return;

@@ -38,16 +38,16 @@ class NodeFeed final : public kube::ObjectSink {
  public:
   NodeFeed(SharedLedger& ledger, FeedCounters& counters) : ledger_(ledger), counters_(counters) {}
   void begin_list() override;
-  void listed(std::string object) override;
-  void unlisted(std::string object) override;
+  void listed(std::string_view object) override;
+  void unlisted(std::string_view object) override;
   void end_list() override;
-  void change(kube::EventType type, std::string object) override;
+  void change(kube::EventType type, std::string_view object) override;
   [[nodiscard]] std::size_t kept_bytes() const override { return kept_; }
 
  private:
   using ListedNode = std::optional<model::NodeInventory>;  ///< nothing = it cannot be read
 
-  [[nodiscard]] std::optional<model::NodeInventory> read(std::string object);
+  [[nodiscard]] std::optional<model::NodeInventory> read(std::string_view object);
   [[nodiscard]] model::ResizeAnswers read_resizes(const kube::Node& node);
   void keep(std::string name, ListedNode node);
   void drop(const std::string& name);
@@ -79,10 +79,10 @@ class PodFeed final : public kube::ObjectSink {
         counters_(counters),
         check_(std::move(check)) {}
   void begin_list() override;
-  void listed(std::string object) override;
-  void unlisted(std::string object) override;
+  void listed(std::string_view object) override;
+  void unlisted(std::string_view object) override;
   void end_list() override;
-  void change(kube::EventType type, std::string object) override;
+  void change(kube::EventType type, std::string_view object) override;
   [[nodiscard]] std::size_t kept_bytes() const override { return kept_; }
 
  private:
@@ -105,7 +105,7 @@ class PodFeed final : public kube::ObjectSink {
   };
 
   /// @returns nothing if not even its UID can be read
-  [[nodiscard]] std::optional<ReadPod> read(const std::string& object);
+  [[nodiscard]] std::optional<ReadPod> read(std::string_view object);
   [[nodiscard]] static std::size_t weight(const std::string& uid, const ShownPod& pod);
   void keep(std::string uid, ShownPod pod);
   void drop(const std::string& uid);

@@ -12,8 +12,8 @@ namespace tangram::cluster {
 namespace {
 
 /// @returns null if it cannot be read
-BudgetPtr read(std::string object) {
-  auto budget = kube::decode_disruption_budget(std::move(object));
+BudgetPtr read(std::string_view object) {
+  auto budget = kube::decode_disruption_budget(std::string(object));
   if (budget) return std::make_shared<const kube::DisruptionBudget>(std::move(*budget));
   spdlog::warn("a PodDisruptionBudget could not be read and is left as it was: {}",
                budget.error().message);
@@ -59,16 +59,18 @@ void DisruptionBudgets::put(ByName& budgets, const std::string& key, BudgetPtr b
 
 void DisruptionBudgets::begin_list() { listed_.clear(); }
 
-void DisruptionBudgets::listed(std::string object) {
+void DisruptionBudgets::listed(std::string_view object) {
   const std::string key = kube::object_key(object);
-  if (auto budget = read(std::move(object))) {
+  if (auto budget = read(object)) {
     put(listed_, key, std::move(budget));
   } else if (auto known = by_name_.find(key); known && !listed_.find(key)) {
     put(listed_, key, std::move(known));
   }
 }
 
-void DisruptionBudgets::unlisted(std::string object) { listed_.erase(kube::object_key(object)); }
+void DisruptionBudgets::unlisted(std::string_view object) {
+  listed_.erase(kube::object_key(object));
+}
 
 void DisruptionBudgets::end_list() {
   std::swap(by_name_, listed_);
@@ -76,11 +78,11 @@ void DisruptionBudgets::end_list() {
   publish();
 }
 
-void DisruptionBudgets::change(kube::EventType type, std::string object) {
+void DisruptionBudgets::change(kube::EventType type, std::string_view object) {
   const std::string key = kube::object_key(object);
   if (type == kube::EventType::kDeleted) {
     by_name_.erase(key);
-  } else if (auto budget = read(std::move(object))) {
+  } else if (auto budget = read(object)) {
     put(by_name_, key, std::move(budget));
   } else {
     return;

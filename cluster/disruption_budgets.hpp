@@ -30,10 +30,10 @@ class DisruptionBudgets final : public kube::ObjectSink {
   explicit DisruptionBudgets(std::size_t most_bytes = kMostBytes);
 
   void begin_list() override;
-  void listed(std::string object) override;
-  void unlisted(std::string object) override;
+  void listed(std::string_view object) override;
+  void unlisted(std::string_view object) override;
   void end_list() override;
-  void change(kube::EventType type, std::string object) override;
+  void change(kube::EventType type, std::string_view object) override;
   [[nodiscard]] std::size_t kept_bytes() const override { return listed_.weight(); }
 
   /// @returns null if there is no room even for their names, so that some are not known

@@ -22,8 +22,8 @@ std::string_view suffix_of(Kind kind) {
   return "";
 }
 
-std::optional<kube::PodGroup> read(std::string object) {
-  auto group = kube::decode_pod_group(std::move(object));
+std::optional<kube::PodGroup> read(std::string_view object) {
+  auto group = kube::decode_pod_group(std::string(object));
   if (group) return *std::move(group);
   spdlog::warn("a PodGroup could not be read, so its minimum is not known: {}",
                group.error().message);
@@ -39,22 +39,22 @@ std::string group_key(const kube::Pod& pod) {
   return pod.ns + "/" + pod.group.name + std::string(suffix_of(pod.group.kind));
 }
 
-void PodGroups::listed(std::string object) {
-  const auto group = read(std::move(object));
+void PodGroups::listed(std::string_view object) {
+  const auto group = read(object);
   if (!group || listed_.size() >= kMost) return;
   listed_.insert_or_assign(key_of(*group), Group{group->min_count, group->refusal});
 }
 
-void PodGroups::unlisted(std::string object) { listed_.erase(kube::object_key(object)); }
+void PodGroups::unlisted(std::string_view object) { listed_.erase(kube::object_key(object)); }
 
 void PodGroups::end_list() {
   const std::scoped_lock lock(mutex_);
   groups_ = std::exchange(listed_, {});
 }
 
-void PodGroups::change(kube::EventType type, std::string object) {
+void PodGroups::change(kube::EventType type, std::string_view object) {
   const std::string key = kube::object_key(object);
-  const auto group = type == kube::EventType::kDeleted ? std::nullopt : read(std::move(object));
+  const auto group = type == kube::EventType::kDeleted ? std::nullopt : read(object);
   bool refused_anew = false;
   {
     const std::scoped_lock lock(mutex_);

@@ -38,10 +38,10 @@ class PodGroups final : public kube::ObjectSink {
       : refused_(std::move(refused)) {}
 
   void begin_list() override { listed_.clear(); }
-  void listed(std::string object) override;
-  void unlisted(std::string object) override;
+  void listed(std::string_view object) override;
+  void unlisted(std::string_view object) override;
   void end_list() override;
-  void change(kube::EventType type, std::string object) override;
+  void change(kube::EventType type, std::string_view object) override;
   [[nodiscard]] std::size_t kept_bytes() const override;
 
   /// So many members of the group run, or none; 0 = each for itself.

@@ -79,7 +79,7 @@ Result<WatchEvent> read_watch_event(std::string_view frame) {
   }
   event.object = object;
   if (event.is_error) {
-    if (auto read = read_status(event.object, event); !read) return read.error();
+    if (auto read = read_status(std::string(object), event); !read) return read.error();
     return event;
   }
   read_metadata(object, event);

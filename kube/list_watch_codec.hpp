@@ -17,11 +17,11 @@ enum class EventType { kAdded, kModified, kDeleted };
 struct WatchEvent {
   std::optional<EventType> change;  ///< neither this nor is_error = a bookmark
   bool is_error = false;
-  std::string object;
-  std::string version;     ///< metadata.resourceVersion; not of errors
-  bool ends_list = false;  ///< of a bookmark: a streaming list is complete
-  std::int64_t code = 0;   ///< of an error
-  std::string message;     ///< of an error
+  std::string_view object;  ///< in the frame
+  std::string version;      ///< metadata.resourceVersion; not of errors
+  bool ends_list = false;   ///< of a bookmark: a streaming list is complete
+  std::int64_t code = 0;    ///< of an error
+  std::string message;      ///< of an error
 };
 
 /// The object itself is passed on unread but for its version: whether it is JSON inside shows when

@@ -51,14 +51,14 @@ void WholeListSink::begin_list() {
   kept_ = 0;
 }
 
-void WholeListSink::listed(std::string object) {
+void WholeListSink::listed(std::string_view object) {
   std::string key = object_key(object);
   forget(key);
   kept_ += key.size() + object.size();
-  objects_.emplace(std::move(key), std::move(object));
+  objects_.emplace(std::move(key), object);
 }
 
-void WholeListSink::unlisted(std::string object) { forget(object_key(object)); }
+void WholeListSink::unlisted(std::string_view object) { forget(object_key(object)); }
 
 void WholeListSink::forget(const std::string& key) {
   const auto found = objects_.find(key);
@@ -231,7 +231,7 @@ Reflector::Outcome Reflector::take_page(ListPages& pages) {
   Outcome too_much;
   const auto response = pages.next([&](std::string_view object) {
     if (too_much) return;
-    sink_.listed(std::string(object));
+    sink_.listed(object);
     too_much = keeps_too_much();
   });
   if (!response) return Failure{.message = "list: " + response.error().message};
@@ -265,7 +265,7 @@ Reflector::Outcome Reflector::take(const std::string& text) {
     return Failure{.expired = true,
                    .message = "watch: version " + frame->version + " after " + version_};
   }
-  if (frame->change) sink_.change(*frame->change, std::move(frame->object));
+  if (frame->change) sink_.change(*frame->change, frame->object);
   version_ = std::move(frame->version);
   backoff_ = options_.first_backoff;
   expired_before_ = false;
@@ -280,10 +280,10 @@ Reflector::Outcome Reflector::take(const std::string& text) {
 Reflector::Outcome Reflector::take_listed(WatchEvent frame) {
   if (frame.change) {
     if (*frame.change == EventType::kDeleted) {
-      sink_.unlisted(std::move(frame.object));
+      sink_.unlisted(frame.object);
       return std::nullopt;
     }
-    sink_.listed(std::move(frame.object));
+    sink_.listed(frame.object);
     return keeps_too_much();
   }
   if (!frame.ends_list) {

@@ -19,7 +19,7 @@
 namespace tangram::kube {
 
 /// Receives what the API server has of one kind of object, in order, on the reflector's thread.
-/// The texts may be parsed in place.
+/// The texts live as long as the call.
 ///
 /// A list is delivered object by object, so that it is never in memory as text. It counts once it
 /// has ended: one that breaks off is followed by the beginning of another.
@@ -28,15 +28,15 @@ class ObjectSink {
   virtual ~ObjectSink() = default;
   virtual void begin_list() = 0;
   /// An object of the list; delivered again, it has changed meanwhile.
-  virtual void listed(std::string object) = 0;
+  virtual void listed(std::string_view object) = 0;
   /// An object of the list was deleted before the list had ended.
-  virtual void unlisted(std::string object) = 0;
+  virtual void unlisted(std::string_view object) = 0;
   /// The list is complete and consistent: whatever is not in it does not exist.
   virtual void end_list() = 0;
   /// About how much memory the list so far takes; 0 outside a list.
   [[nodiscard]] virtual std::size_t kept_bytes() const = 0;
   /// One change since.
-  virtual void change(EventType type, std::string object) = 0;
+  virtual void change(EventType type, std::string_view object) = 0;
 };
 
 class ListPages;
@@ -48,8 +48,8 @@ class WholeListSink : public ObjectSink {
   virtual void replace(std::vector<std::string> objects) = 0;
 
   void begin_list() final;
-  void listed(std::string object) final;
-  void unlisted(std::string object) final;
+  void listed(std::string_view object) final;
+  void unlisted(std::string_view object) final;
   void end_list() final;
   [[nodiscard]] std::size_t kept_bytes() const final { return kept_; }
 

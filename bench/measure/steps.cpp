@@ -59,7 +59,7 @@ class Bench {
     return decide(args, plan);
   }
   /// Most of reading the cluster at start, for each of its pods; they are booked at the list's end.
-  TANGRAM_STEP void step_list_pod(std::string object) { pods_.listed(std::move(object)); }
+  TANGRAM_STEP void step_list_pod(const std::string& object) { pods_.listed(object); }
   TANGRAM_STEP std::string step_prioritize(const FilterArgs& args,
                                            const cluster::PodPlan& plan) const {
     constexpr std::size_t kKept = 8;
@@ -78,8 +78,8 @@ class Bench {
   TANGRAM_STEP std::string step_encode(const FilterArgs& args, const FilterResult& result) const {
     return extender::encode(args, result);
   }
-  TANGRAM_STEP void step_watch_event(std::string object) {
-    pods_.change(kube::EventType::kAdded, std::move(object));
+  TANGRAM_STEP void step_watch_event(const std::string& object) {
+    pods_.change(kube::EventType::kAdded, object);
   }
   TANGRAM_STEP Result<void> step_assume(const FilterArgs& args, const cluster::PodPlan& plan,
                                         std::string_view node_name) {

@@ -101,8 +101,8 @@ Result<LocalPodPtr> LocalPods::fetch(std::string_view ns, std::string_view name)
   return std::make_shared<const LocalPod>(std::move(*pod));
 }
 
-LocalPods::Shown LocalPods::read(const std::string& object) const {
-  auto pod = decode_local_pod(object, rules_);
+LocalPods::Shown LocalPods::read(std::string_view object) const {
+  auto pod = decode_local_pod(std::string(object), rules_);
   if (pod) {
     const auto local = std::make_shared<const LocalPod>(std::move(*pod));
     return {.uid = local->pod.uid, .ended = local->pod.finished, .pod = local};
@@ -121,13 +121,13 @@ LocalPodPtr LocalPods::former(const std::string& uid) const {
 
 void LocalPods::begin_list() { listed_.clear(); }
 
-void LocalPods::listed(std::string object) {
+void LocalPods::listed(std::string_view object) {
   const Shown now = read(object);
   if (now.ended) return listed_.erase(now.uid);
   if (now.pod) note_left_out(listed_.put(now.uid, now.pod));
 }
 
-void LocalPods::unlisted(std::string object) { listed_.erase(kube::scan_id(object).uid); }
+void LocalPods::unlisted(std::string_view object) { listed_.erase(kube::scan_id(object).uid); }
 
 void LocalPods::end_list() {
   {
@@ -150,7 +150,7 @@ void LocalPods::note_left_out(const std::vector<LocalPodPtr>& pods) {
       weight_of(*pods.front()));
 }
 
-void LocalPods::change(kube::EventType type, std::string object) {
+void LocalPods::change(kube::EventType type, std::string_view object) {
   const Shown now = type == kube::EventType::kDeleted
                         ? Shown{.uid = kube::scan_id(object).uid, .ended = true, .pod = nullptr}
                         : read(object);

@@ -64,11 +64,11 @@ class LocalPods final : public PodSource, public kube::ObjectSink {
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
 
   void begin_list() override;
-  void listed(std::string object) override;
-  void unlisted(std::string object) override;
+  void listed(std::string_view object) override;
+  void unlisted(std::string_view object) override;
   void end_list() override;
   [[nodiscard]] std::size_t kept_bytes() const override { return listed_.weight(); }
-  void change(kube::EventType type, std::string object) override;
+  void change(kube::EventType type, std::string_view object) override;
 
  private:
   using Pods = BoundedItems<LocalPod>;  ///< by UID
@@ -80,7 +80,7 @@ class LocalPods final : public PodSource, public kube::ObjectSink {
     LocalPodPtr pod;  ///< null = it cannot be read, and was not known
   };
 
-  [[nodiscard]] Shown read(const std::string& object) const;
+  [[nodiscard]] Shown read(std::string_view object) const;
   /// What find() has of it. @returns null if that is nothing
   [[nodiscard]] LocalPodPtr former(const std::string& uid) const;
   /// Under mutex_.

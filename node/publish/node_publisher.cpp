@@ -89,9 +89,9 @@ void NodePublisher::replace(std::vector<std::string> objects) {
   for (std::string& object : objects) see(std::move(object));
 }
 
-void NodePublisher::change(kube::EventType type, std::string object) {
-  if (type != kube::EventType::kDeleted) return see(std::move(object));
-  const auto node = decode_own_node(std::move(object));
+void NodePublisher::change(kube::EventType type, std::string_view object) {
+  if (type != kube::EventType::kDeleted) return see(std::string(object));
+  const auto node = decode_own_node(std::string(object));
   lose(node ? node->version : "");
 }
 

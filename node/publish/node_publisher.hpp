@@ -84,7 +84,7 @@ class NodePublisher final : private kube::WholeListSink {
   };
 
   void replace(std::vector<std::string> objects) override;
-  void change(kube::EventType type, std::string object) override;
+  void change(kube::EventType type, std::string_view object) override;
 
   void run(const std::stop_token& stop);
   Turn take_turn();

@@ -53,15 +53,15 @@ class HostileServer final : public kube::KubeApi {
 class CheckingSink final : public kube::ObjectSink {
  public:
   void begin_list() override { listing_ = true; }
-  void listed(std::string object) override { require(listing_ && !object.empty()); }
-  void unlisted(std::string object) override { require(listing_ && !object.empty()); }
+  void listed(std::string_view object) override { require(listing_ && !object.empty()); }
+  void unlisted(std::string_view object) override { require(listing_ && !object.empty()); }
   void end_list() override {
     require(listing_);
     listing_ = false;
     listed_ = true;
   }
   [[nodiscard]] std::size_t kept_bytes() const override { return 0; }
-  void change(kube::EventType /*type*/, std::string object) override {
+  void change(kube::EventType /*type*/, std::string_view object) override {
     require(listed_ && !listing_ && !object.empty());
   }
 

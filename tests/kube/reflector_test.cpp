@@ -30,9 +30,9 @@ class RecordingSink final : public WholeListSink {
     for (const std::string& object : objects) line += " " + json_at(object, "metadata.name");
     add(std::move(line));
   }
-  void change(EventType type, std::string object) override {
+  void change(EventType type, std::string_view object) override {
     const char sign = type == EventType::kAdded ? '+' : type == EventType::kModified ? '~' : '-';
-    add(sign + json_at(object, "metadata.name"));
+    add(sign + json_at(std::string(object), "metadata.name"));
   }
   Lines lines() const {
     const std::lock_guard lock(mutex_);
@@ -226,10 +226,10 @@ TEST_F(ReflectorListTest, PagesThatComeRoundAreNoList) {
 class CountingSink final : public ObjectSink {
  public:
   void begin_list() override { bytes = 0; }
-  void listed(std::string object) override { bytes += object.size(); }
-  void unlisted(std::string) override {}
+  void listed(std::string_view object) override { bytes += object.size(); }
+  void unlisted(std::string_view) override {}
   void end_list() override { ++lists; }
-  void change(EventType, std::string) override {}
+  void change(EventType, std::string_view) override {}
   [[nodiscard]] std::size_t kept_bytes() const override { return 0; }
   std::size_t bytes = 0;
   int lists = 0;

@@ -96,8 +96,14 @@ bool eviction_could_help(const FilterQuestion& question, const Rejected& rejecte
 }
 
 FilterResult why_none_fits(const FilterQuestion& question, const std::vector<Rejected>& rejected) {
+  // Else the walk would wait for the memory of each node, one after the other.
+  constexpr std::size_t kAhead = 16;
   FilterResult result;
-  for (const Rejected& node : rejected) {
+  for (std::size_t i = 0; i < rejected.size(); ++i) {
+    if (i + kAhead < rejected.size() && rejected[i + kAhead].node != nullptr) {
+      __builtin_prefetch(&rejected[i + kAhead].node->least_priority);
+    }
+    const Rejected& node = rejected[i];
     auto& list = eviction_could_help(question, node) ? result.failed : result.unresolvable;
     list.push_back({question.names[node.index], model::reason(node.misfit)});
     result.nearest = std::max(result.nearest, std::optional(node.misfit));

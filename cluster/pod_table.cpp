@@ -108,26 +108,29 @@ void PodTable::erase(Records::iterator entry) {
   records_.erase(entry);
 }
 
-std::vector<std::string> PodTable::retain(const std::function<bool(const std::string& uid)>& keep) {
+std::vector<std::string> PodTable::retain(const Keep& keep) {
   // Verbs wait for about this many of a large cluster's pods.
   constexpr std::size_t kAtOnce = 1'000;
   std::vector<std::string> gone;
   std::size_t buckets = 0;
-  for (std::size_t from = 0;;) {
+  for (std::size_t bucket = 0;;) {
     const std::scoped_lock lock(mutex_);
     // The table has grown, and pods have changed places.
-    if (std::exchange(buckets, records_.bucket_count()) != buckets) from = 0;
-    if (from == buckets) break;
-    const std::size_t first = gone.size();
-    for (const std::size_t to = std::min(from + kAtOnce, buckets); from < to; ++from) {
-      for (auto entry = records_.begin(from); entry != records_.end(from); ++entry) {
-        if (!keep(entry->first) && !unseen_.contains(&*entry)) gone.push_back(entry->first);
-      }
-    }
-    for (std::size_t i = first; i < gone.size(); ++i) erase(records_.find(gone[i]));
+    if (std::exchange(buckets, records_.bucket_count()) != buckets) bucket = 0;
+    if (bucket == buckets) break;
+    const std::size_t end = std::min(bucket + kAtOnce, buckets);
+    for (; bucket < end; ++bucket) retain_in(bucket, keep, gone);
   }
   std::ranges::sort(gone);
   return gone;
+}
+
+void PodTable::retain_in(std::size_t bucket, const Keep& keep, std::vector<std::string>& gone) {
+  const std::size_t before = gone.size();
+  std::for_each(records_.cbegin(bucket), records_.cend(bucket), [&](const Entry& entry) {
+    if (!keep(entry.first) && !unseen_.contains(&entry)) gone.push_back(entry.first);
+  });
+  for (std::size_t i = before; i < gone.size(); ++i) erase(records_.find(gone[i]));
 }
 
 bool PodTable::contains(std::string_view uid) const {

@@ -75,10 +75,11 @@ class PodTable {
   /// notes.
   void put(std::string_view uid, PodRecord record);
   void erase(std::string_view uid);
+  using Keep = std::function<bool(const std::string& uid)>;
   /// Erases the pods that are not to be kept. Other calls may come in between.
   /// @param keep  may be asked about a pod again
   /// @returns their UIDs, in order
-  std::vector<std::string> retain(const std::function<bool(const std::string& uid)>& keep);
+  std::vector<std::string> retain(const Keep& keep);
   [[nodiscard]] bool contains(std::string_view uid) const;
 
   /// The extender cannot write what the pod's resize needs, and this is why, of static storage; ""
@@ -161,6 +162,7 @@ class PodTable {
   void leave_group(const Entry& entry);
   void join_group(const Entry& entry);
   void erase(Records::iterator entry);
+  void retain_in(std::size_t bucket, const Keep& keep, std::vector<std::string>& gone);
 
   const std::vector<PodObserver*> observers_;
   mutable std::mutex mutex_;

@@ -428,8 +428,8 @@ struct Agent::Impl {
 
   void maintain(const std::stop_token& stop) {
     auto used_elsewhere = other_plugins.in_use();
+    await_pods(stop);
     while (!stop.stop_requested()) {
-      await_pods(stop);
       const bool knew_pods = pods.synced();
       const std::vector<CardClaim> claims = starter.claims();
       enforcers.maintain(shared_cards(claims));
@@ -443,7 +443,11 @@ struct Agent::Impl {
       auto used_now = other_plugins.in_use();
       if (used_now != used_elsewhere) publisher.changed();
       used_elsewhere = std::move(used_now);
-      if (knew_pods) sleep_until_stopped(kMaintenanceInterval, stop);
+      if (knew_pods) {
+        sleep_until_stopped(kMaintenanceInterval, stop);
+      } else {
+        await_pods(stop);
+      }
     }
   }
 

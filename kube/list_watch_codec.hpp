@@ -17,7 +17,7 @@ enum class EventType { kAdded, kModified, kDeleted };
 struct WatchEvent {
   std::optional<EventType> change;  ///< neither this nor is_error = a bookmark
   bool is_error = false;
-  std::string_view object;  ///< in the frame
+  std::string_view object;  ///< in the frame, which must outlive it
   std::string version;      ///< metadata.resourceVersion; not of errors
   bool ends_list = false;   ///< of a bookmark: a streaming list is complete
   std::int64_t code = 0;    ///< of an error

@@ -27,8 +27,9 @@ void check(const std::string& frame) {
                            : event->change == kube::EventType::kAdded    ? "ADDED"
                            : event->change == kube::EventType::kModified ? "MODIFIED"
                                                                          : "DELETED";
-  const auto again = kube::read_watch_event(R"({"type":")" + type + R"(","object":)" +
-                                            std::string(event->object) + "}");
+  const std::string text =
+      R"({"type":")" + type + R"(","object":)" + std::string(event->object) + "}";
+  const auto again = kube::read_watch_event(text);
   require(again && again->object == event->object);
   require(again->version == event->version && again->ends_list == event->ends_list);
   require(again->code == event->code && again->message == event->message);

@@ -29,12 +29,8 @@ void ClusterSnapshot::lookup(std::span<const std::string_view> names,
       if (likely[i] != HashIndex::kNone) __builtin_prefetch(&tag(likely[i]));
     }
     for (std::size_t i = 0; i < block.size(); ++i) {
-      Found& node = found[first + i];
-      if (likely[i] != HashIndex::kNone && stands_at(likely[i], block[i])) {
-        node = present_at(likely[i]);
-      } else {
-        node = lookup(block[i]).value_or(Found{});  // two names may share a hash
-      }
+      const auto index = index_of(block[i], hashes[i], likely[i]);
+      found[first + i] = index ? present_at(*index) : Found{};
     }
   }
 }

@@ -3,6 +3,8 @@
 #include "cluster/pod_groups.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace tangram::cluster {
@@ -109,19 +111,24 @@ void PodTable::erase(Records::iterator entry) {
 }
 
 std::vector<std::string> PodTable::retain(const Keep& keep) {
-  // Verbs wait for about this many of a large cluster's pods.
+  // Verbs wait for about this many of a large cluster's pods. A mutex goes to whoever asks first
+  // once it is free: without a pause, one that waits would not get it before the end.
   constexpr std::size_t kAtOnce = 1'000;
+  constexpr std::chrono::microseconds kPause{50};
   std::vector<std::string> gone;
   std::size_t buckets = 0;
-  for (std::size_t bucket = 0;;) {
+  for (std::size_t bucket = 0;; std::this_thread::sleep_for(kPause)) {
     const std::scoped_lock lock(mutex_);
-    // The table has grown, and pods have changed places.
-    if (std::exchange(buckets, records_.bucket_count()) != buckets) bucket = 0;
+    const std::size_t buckets_now = records_.bucket_count();
+    if (buckets != buckets_now) bucket = 0;  // the table has grown, and pods have changed places
+    buckets = buckets_now;
     if (bucket == buckets) break;
     const std::size_t end = std::min(bucket + kAtOnce, buckets);
     for (; bucket < end; ++bucket) retain_in(bucket, keep, gone);
   }
   std::ranges::sort(gone);
+  // A pod may have come back, and gone again.
+  gone.erase(std::unique(gone.begin(), gone.end()), gone.end());
   return gone;
 }
 

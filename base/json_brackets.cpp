@@ -30,18 +30,12 @@ struct Plain {
   /// Sixteen at a time: an extension of GCC and Clang, for any processor.
   using Bytes = std::int8_t __attribute__((vector_size(16)));
 
-  static Marks marks_of(const char* block) {
-    Marks marks;
-    for (std::size_t at = 0; at < kBlock; at += sizeof(Bytes)) {
-      Bytes bytes;
-      std::memcpy(&bytes, block + at, sizeof bytes);
-      const Bytes bracket = bytes | kToBraces;
-      marks.quotes |= bits_of(bytes == '"') << at;
-      marks.slashes |= bits_of(bytes == '\\') << at;
-      marks.opening |= bits_of(bracket == '{') << at;
-      marks.closing |= bits_of(bracket == '}') << at;
-    }
-    return marks;
+  static constexpr std::size_t kStep = sizeof(Bytes);
+
+  static std::uint64_t bits_where(const char* at, char set, char byte) {
+    Bytes bytes;
+    std::memcpy(&bytes, at, sizeof bytes);
+    return bits_of((bytes | set) == byte);
   }
 
   /// std::popcount, which calls a function where not every processor has the instruction.
@@ -68,6 +62,21 @@ struct Plain {
 #endif
   }
 };
+
+/// Inlined, as what follows, for the processor that its caller is compiled for.
+/// @tparam Processor  bits_where() marks those of the kStep bytes at `at` that are `byte` with the
+///                    bits of `set`; count() is the number of bits
+template <class Processor>
+[[gnu::always_inline]] inline Marks marks_of(const char* block) {
+  Marks marks;
+  for (std::size_t at = 0; at < kBlock; at += Processor::kStep) {
+    marks.quotes |= Processor::bits_where(block + at, 0, '"') << at;
+    marks.slashes |= Processor::bits_where(block + at, 0, '\\') << at;
+    marks.opening |= Processor::bits_where(block + at, kToBraces, '{') << at;
+    marks.closing |= Processor::bits_where(block + at, kToBraces, '}') << at;
+  }
+  return marks;
+}
 
 /// The bytes behind each backslash that is not itself behind one.
 /// @param first  the first byte is; then, the first byte of the next block is
@@ -97,10 +106,9 @@ std::uint64_t between(std::uint64_t bits) {
 template <class Processor>
 class Brackets {
  public:
-  /// Inlined, as what follows, for the processor that its caller is compiled for.
   /// @returns how far it goes into this block, its last one; 0 = it goes on
   [[gnu::always_inline]] std::size_t end_in(const char* block) {
-    const Marks marks = Processor::marks_of(block);
+    const Marks marks = marks_of<Processor>(block);
     const std::uint64_t quotes = marks.quotes & ~escaped(marks.slashes, escape_);
     const std::uint64_t strings = between(quotes) ^ in_string_;
     in_string_ = -(strings >> (kBlock - 1));
@@ -144,26 +152,16 @@ template <class Processor>
 #if defined(__x86_64__)
 
 struct Avx2 {
-  [[gnu::target("avx2")]] static Marks marks_of(const char* block) {
-    Marks marks;
-    for (std::size_t at = 0; at < kBlock; at += sizeof(__m256i)) {
-      __m256i bytes;
-      std::memcpy(&bytes, block + at, sizeof bytes);
-      const __m256i bracket = _mm256_or_si256(bytes, _mm256_set1_epi8(kToBraces));
-      marks.quotes |= bits_where(bytes, '"') << at;
-      marks.slashes |= bits_where(bytes, '\\') << at;
-      marks.opening |= bits_where(bracket, '{') << at;
-      marks.closing |= bits_where(bracket, '}') << at;
-    }
-    return marks;
+  static constexpr std::size_t kStep = sizeof(__m256i);
+
+  [[gnu::target("avx2")]] static std::uint64_t bits_where(const char* at, char set, char byte) {
+    __m256i bytes;
+    std::memcpy(&bytes, at, sizeof bytes);
+    const __m256i same =
+        _mm256_cmpeq_epi8(_mm256_or_si256(bytes, _mm256_set1_epi8(set)), _mm256_set1_epi8(byte));
+    return static_cast<std::uint32_t>(_mm256_movemask_epi8(same));
   }
   [[gnu::target("popcnt")]] static int count(std::uint64_t bits) { return std::popcount(bits); }
-
- private:
-  [[gnu::target("avx2")]] static std::uint64_t bits_where(__m256i bytes, char byte) {
-    return static_cast<std::uint32_t>(
-        _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte))));
-  }
 };
 
 [[gnu::target("avx2,popcnt")]] std::size_t end_by_avx2(std::string_view text, std::size_t at) {

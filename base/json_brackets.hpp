@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <string_view>
 
-/// Where an object or array ends, which is most of the work on text that nobody reads, such as
-/// metadata.managedFields. Internal to json_scan.
+/// Finds where an object or array ends: most of the time that passing over unread text takes, such
+/// as metadata.managedFields. Internal to json_scan.
 namespace tangram::json {
 
 /// Where the object or array ends whose opening bracket is at `at`; npos if the text ends before.

@@ -77,15 +77,15 @@ PodRecord record_of(kube::Pod pod, const Result<PodPlan>& plan, const Recorded& 
 
 bool PodTable::add(std::string_view uid) {
   const std::scoped_lock lock(mutex_);
-  const bool is_new = !records_.contains(uid);
-  return unseen_.erase(&entry_of(uid)) > 0 || is_new;
+  const Found found = entry_of(uid);
+  return unseen_.erase(&found.entry) > 0 || found.is_new;
 }
 
 void PodTable::put(std::string_view uid, PodRecord record) {
   NotedPod fresh;
   {
     const std::scoped_lock lock(mutex_);
-    Entry& entry = entry_of(uid);
+    Entry& entry = entry_of(uid).entry;
     unseen_.erase(&entry);
     record.put = true;
     if (record.noted) fresh = new_notes(*record.noted, entry.second.noted.get());
@@ -111,8 +111,8 @@ void PodTable::erase(Records::iterator entry) {
 }
 
 std::vector<std::string> PodTable::retain(const Keep& keep) {
-  // Verbs wait for about this many of a large cluster's pods. A mutex goes to whoever asks first
-  // once it is free: without a pause, one that waits would not get it before the end.
+  // Verbs wait for about this many of a large cluster's pods. std::mutex is not fair: without a
+  // pause this thread would lock it again before a waiting one wakes up.
   constexpr std::size_t kAtOnce = 1'000;
   constexpr std::chrono::microseconds kPause{50};
   std::vector<std::string> gone;
@@ -148,8 +148,7 @@ bool PodTable::contains(std::string_view uid) const {
 
 void PodTable::answered(std::string_view uid, Wait wait) {
   const std::scoped_lock lock(mutex_);
-  const bool is_new = !records_.contains(uid);
-  Entry& entry = entry_of(uid);
+  const auto [entry, is_new] = entry_of(uid);
   if (is_new) unseen_.insert(&entry);
   PodRecord& record = entry.second;
   // It has a node by now, or requests no GPU.
@@ -351,9 +350,9 @@ void PodTable::notify_of(const NotedPod& noted) const {
   }
 }
 
-PodTable::Entry& PodTable::entry_of(std::string_view uid) {
-  const auto known = records_.find(uid);
-  return known != records_.end() ? *known : *records_.try_emplace(std::string(uid)).first;
+PodTable::Found PodTable::entry_of(std::string_view uid) {
+  if (const auto known = records_.find(uid); known != records_.end()) return {*known, false};
+  return {*records_.try_emplace(std::string(uid)).first, true};
 }
 
 void PodTable::place(Index& index, const Entry& entry, bool was_member, bool is_member) {

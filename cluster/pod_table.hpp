@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/string_map.hpp"
 #include "cluster/findings.hpp"
 #include "cluster/pod_observer.hpp"
 #include "cluster/resize.hpp"
@@ -16,7 +17,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -136,13 +136,7 @@ class PodTable {
   [[nodiscard]] std::map<std::string, std::int64_t> grant_keys() const;
 
  private:
-  struct UidHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view uid) const {
-      return std::hash<std::string_view>{}(uid);
-    }
-  };
-  using Records = std::unordered_map<std::string, PodRecord, UidHash, std::equal_to<>>;
+  using Records = StringMap<PodRecord>;
   using Entry = Records::value_type;
   struct ByUid {
     bool operator()(const Entry* a, const Entry* b) const { return a->first < b->first; }
@@ -155,7 +149,11 @@ class PodTable {
 
   void notify_of(const NotedPod& noted) const;
   static void place(Index& index, const Entry& entry, bool was_member, bool is_member);
-  Entry& entry_of(std::string_view uid);  ///< a new one if the pod is not known
+  struct Found {
+    Entry& entry;
+    bool is_new;  ///< the pod was not known
+  };
+  Found entry_of(std::string_view uid);
   void replace(Entry& entry, PodRecord record);
   void forget_name(const Entry& entry);
   void count(const PodRecord& record, int step);

@@ -10,24 +10,23 @@ namespace tangram::cluster {
 
 namespace {
 
-using model::NodeIndex;
+using Found = model::ClusterSnapshot::Found;
 using model::NodeState;
 
 }  // namespace
 
 Rankings::Rankings(const model::ClusterSnapshot& cluster, OpenNodes& open,
                    model::SearchBudget& steps, model::SearchBudget& searches)
-    : cluster_(cluster),
-      open_(open),
+    : open_(open),
       steps_(steps),
       searches_(searches),
+      nodes_(cluster.present()),
       order_(cluster.slots(), 0) {
-  std::vector<NodeIndex> nodes;
-  cluster.for_each_present([&](const auto& found) { nodes.push_back(found.index); });
-  std::ranges::sort(nodes, {},
-                    [&](NodeIndex node) -> const std::string& { return cluster.at(node)->name; });
+  auto by_name = nodes_;
+  std::ranges::sort(by_name, {},
+                    [](const Found& found) -> const std::string& { return found.node->name; });
   std::uint32_t next = 0;
-  for (const NodeIndex node : nodes) order_[node] = next++;
+  for (const Found& found : by_name) order_[found.index] = next++;
 }
 
 std::optional<std::int64_t> Rankings::score(const PodPlan& plan, const NodeState& node) {
@@ -42,12 +41,12 @@ Rankings::Ranking& Rankings::ranking_of(const PlacelessPod& pod) {
   const auto [entry, is_new] = by_shape_.try_emplace(std::move(key));
   Ranking& ranking = entry->second;
   if (!is_new) return ranking;
-  const auto nodes = cluster_.present();
-  const model::FetchAhead ahead(nodes.size(), [&](std::size_t i) { return nodes[i].node; });
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
+  const model::FetchAhead ahead(nodes_.size(), [&](std::size_t i) { return nodes_[i].node; });
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
     ahead.at(i);
-    if (const auto scored = score(pod.plan, *nodes[i].node)) {
-      ranking.nodes.push_back({*scored, order_[nodes[i].index], nodes[i].index});
+    const Found& found = nodes_[i];
+    if (const auto scored = score(pod.plan, *found.node)) {
+      ranking.nodes.push_back({*scored, order_[found.index], found.index});
     }
   }
   std::sort(ranking.nodes.begin(), ranking.nodes.end());

@@ -74,11 +74,11 @@ class Rankings {
   [[nodiscard]] std::optional<Entry> best_changed(const PlacelessPod& pod, Ranking& ranking,
                                                   const ChangedCluster& cluster);
 
-  const model::ClusterSnapshot& cluster_;
   OpenNodes& open_;
   model::SearchBudget& steps_;
   model::SearchBudget& searches_;
-  std::vector<std::uint32_t> order_;  ///< by NodeIndex
+  const std::vector<model::ClusterSnapshot::Found> nodes_;  ///< all that are present
+  std::vector<std::uint32_t> order_;                        ///< by NodeIndex
   std::unordered_map<Key, Ranking, KeyHash> by_shape_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "base/string_map.hpp"
 #include "model/node_state.hpp"
 #include "model/snapshot.hpp"
 
@@ -12,7 +13,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace tangram::model {
@@ -173,13 +173,7 @@ class Ledger {
   [[nodiscard]] std::shared_ptr<const ClusterSnapshot> snapshot();
 
  private:
-  struct UidHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view uid) const {
-      return std::hash<std::string_view>{}(uid);
-    }
-  };
-  using Entries = std::unordered_map<std::string, Entry, UidHash, std::equal_to<>>;
+  using Entries = StringMap<Entry>;
 
   void add(Entry entry);
   void erase(Entries::iterator entry);

@@ -4,7 +4,6 @@
 #include "model/node_looks.hpp"
 #include "model/node_state.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -177,6 +176,7 @@ class ClusterSnapshot {
   [[nodiscard]] const NodeTag& tag(NodeIndex index) const {
     return runs_[index / kNodesPerRun]->tags[index % kNodesPerRun];
   }
+
   std::uint64_t version_ = 0;
   std::shared_ptr<const HashIndex> names_;  ///< by hash_of(name)
   std::vector<std::shared_ptr<const NodeRun>> runs_;

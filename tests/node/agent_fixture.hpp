@@ -61,7 +61,7 @@ class AgentApi final : public testing::PassingApi {
     return PassingApi::watch(request, frame, std::move(stop));
   }
 
-  /// From now on nobody gets a list of pods; false = those who wait get it.
+  /// @param hold  requests for pods wait from now on; false = they are answered
   void hold_pods(bool hold) {
     const std::lock_guard lock(mutex_);
     hold_ = hold;
@@ -113,12 +113,36 @@ class LibraryCards final : public CardSource {
   FileSource file_;
 };
 
-/// Cards of a file whose memory NVIDIA's stand-in libraries limit.
-class LibraryVendor final : public Vendor {
+/// Cards of a file, in no mode and without limits.
+class FileVendor : public Vendor {
  public:
-  explicit LibraryVendor(std::string folder)
+  explicit FileVendor(std::string folder)
       : Vendor(nvidia::Nvidia().facts()), folder_(std::move(folder)) {}
   void add_options(CLI::App& /*cli*/) override {}
+  [[nodiscard]] std::unique_ptr<CardSource> open_cards() const override {
+    return std::make_unique<FileSource>(folder_ + "/cards.yaml");
+  }
+  [[nodiscard]] std::unique_ptr<Enforcer> enforcer(model::Isolation /*mode*/,
+                                                   const EnforcerParts& /*of*/) const override {
+    return nullptr;
+  }
+  [[nodiscard]] Result<std::unique_ptr<MemoryLimiter>> memory_limiter(
+      model::MemoryLimits /*means*/, const std::string& /*state_dir*/) const override {
+    return std::unique_ptr<MemoryLimiter>();
+  }
+  [[nodiscard]] Result<CdiEdits> cdi_edits(
+      const std::vector<std::string>& /*cards*/) const override {
+    return CdiEdits();
+  }
+
+ protected:
+  const std::string folder_;
+};
+
+/// Cards of a file whose memory NVIDIA's stand-in libraries limit.
+class LibraryVendor final : public FileVendor {
+ public:
+  using FileVendor::FileVendor;
   [[nodiscard]] std::unique_ptr<CardSource> open_cards() const override {
     return std::make_unique<LibraryCards>(folder_ + "/cards.yaml");
   }
@@ -130,10 +154,6 @@ class LibraryVendor final : public Vendor {
                                           const auto count = std::to_string(inventory.cards.size());
                                           return NodeLabels{{"cards", count}};
                                         }});
-  }
-  [[nodiscard]] std::unique_ptr<Enforcer> enforcer(model::Isolation /*mode*/,
-                                                   const EnforcerParts& /*of*/) const override {
-    return nullptr;
   }
   [[nodiscard]] Result<std::unique_ptr<MemoryLimiter>> memory_limiter(
       model::MemoryLimits means, const std::string& /*state_dir*/) const override {
@@ -151,9 +171,6 @@ class LibraryVendor final : public Vendor {
     return edits;
   }
   [[nodiscard]] std::string shares() const { return folder_ + "/run/shares"; }
-
- private:
-  const std::string folder_;
 };
 
 /// The whole agent, with cards of a file, before an API server in memory and a kubelet on real

@@ -38,24 +38,11 @@ TEST_F(AgentTest, WithBrokenKeysItStartsWhatRanAndNothingNew) {
 }
 
 /// Time slices on cards of a file; records which cards the agent keeps prepared.
-class RecordingVendor final : public Vendor {
+class RecordingVendor final : public FileVendor {
  public:
-  explicit RecordingVendor(std::string cards)
-      : Vendor(nvidia::Nvidia().facts()), cards_(std::move(cards)) {}
-  void add_options(CLI::App& /*cli*/) override {}
-  [[nodiscard]] std::unique_ptr<CardSource> open_cards() const override {
-    return std::make_unique<FileSource>(cards_);
-  }
+  using FileVendor::FileVendor;
   [[nodiscard]] std::unique_ptr<Enforcer> enforcer(model::Isolation mode,
                                                    const EnforcerParts& /*of*/) const override;
-  [[nodiscard]] Result<std::unique_ptr<MemoryLimiter>> memory_limiter(
-      model::MemoryLimits /*means*/, const std::string& /*state_dir*/) const override {
-    return std::unique_ptr<MemoryLimiter>();
-  }
-  [[nodiscard]] Result<CdiEdits> cdi_edits(
-      const std::vector<std::string>& /*cards*/) const override {
-    return CdiEdits();
-  }
 
   /// What each call of keep() named.
   [[nodiscard]] std::vector<std::vector<std::string>> kept() const {
@@ -66,7 +53,6 @@ class RecordingVendor final : public Vendor {
  private:
   class Recorder;
 
-  const std::string cards_;
   mutable std::mutex mutex_;
   mutable std::vector<std::vector<std::string>> kept_;
 };
@@ -107,7 +93,7 @@ TEST_F(AgentTest, KeepsNoCardPreparedForAPodThatIsGone) {
   ASSERT_TRUE(replace_file(
       folder.path() + "/cards.yaml",
       "version: 1\ncards:\n- {id: GPU-a, model: A100, memMiB: 1000, isolation: [time-slice]}\n"));
-  const auto recording = std::make_shared<RecordingVendor>(folder.path() + "/cards.yaml");
+  const auto recording = std::make_shared<RecordingVendor>(folder.path());
   vendor = recording;
   isolation = model::Isolation::kTimeSlice;
   start();

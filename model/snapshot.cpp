@@ -29,8 +29,11 @@ void ClusterSnapshot::lookup(std::span<const std::string_view> names,
       if (likely[i] != HashIndex::kNone) __builtin_prefetch(&tag(likely[i]));
     }
     for (std::size_t i = 0; i < block.size(); ++i) {
-      const auto index = index_of(block[i], hashes[i], likely[i]);
-      found[first + i] = index ? present_at(*index) : Found{};
+      NodeIndex index = likely[i];
+      if (index != HashIndex::kNone && !stands_at(index, block[i])) {
+        index = index_of(block[i], hashes[i]).value_or(HashIndex::kNone);  // two have the same hash
+      }
+      found[first + i] = index == HashIndex::kNone ? Found{} : present_at(index);
     }
   }
 }

@@ -154,12 +154,6 @@ class ClusterSnapshot {
   [[nodiscard]] std::optional<NodeIndex> index_of(std::string_view name, std::uint32_t hash) const {
     return names_->find(hash, [&](NodeIndex index) { return stands_at(index, name); });
   }
-  /// @param first  of the nodes with that hash; kNone = there is none
-  [[nodiscard]] std::optional<NodeIndex> index_of(std::string_view name, std::uint32_t hash,
-                                                  NodeIndex first) const {
-    if (first == HashIndex::kNone) return std::nullopt;
-    return stands_at(first, name) ? first : index_of(name, hash);
-  }
   // For these, index < slots().
 
   [[nodiscard]] bool stands_at(NodeIndex index, std::string_view name) const {

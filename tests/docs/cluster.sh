@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # A control plane for commands of the documentation; sourced by environment.sh. It has the nodes of deploy/demo,
-# pending pods (objects.yaml), and a stand-in for kubelet (kubelet.py). Addresses of pods and Services are addresses
-# of this machine, so that the API server reaches the webhook, and kube-scheduler the extender.
+# pods (objects.yaml, waiting_pods.yaml), and a stand-in for kubelet (kubelet.py). Addresses of pods and Services are
+# addresses of this machine, so that the API server reaches the webhook, and kube-scheduler the extender.
 
 # Not exported, because those commands may start a cluster of their own.
 export -n TANGRAM_E2E_DIR=$scratch/layers/cluster
@@ -54,7 +54,7 @@ start_cluster() { # FOLDER of programs
   start_control_plane "$fake_node_controllers" >/dev/null
   export KUBECONFIG=$state/admin.kubeconfig
   make_demo_nodes
-  kubectl_admin create -f tests/docs/objects.yaml >/dev/null
+  kubectl_admin create -f tests/docs/objects.yaml -f tests/docs/waiting_pods.yaml >/dev/null
   start_default_scheduler
   mkdir -p "$folder/images"
   ln -s "$repo_root/build/release/bin/tangram-extender" "$(program kube-scheduler)" "$folder/images"

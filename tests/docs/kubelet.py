@@ -69,12 +69,12 @@ def files_of(volume, namespace):
 
 
 def identity(pod):
-    """The files that kubelet projects into every pod."""
+    """The files that kubelet projects into every pod; None if its account is gone."""
     meta, account = pod["metadata"], pod["spec"]["serviceAccountName"]
     wanted = {"spec": {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": meta["name"], "uid": meta["uid"]}}}
     token = api("POST", f"/api/v1/namespaces/{meta['namespace']}/serviceaccounts/{account}/token", wanted)
-    return {"token": token["status"]["token"].encode(), "namespace": meta["namespace"].encode(),
-            "ca.crt": (PKI / "ca.crt").read_bytes()}
+    return token and {"token": token["status"]["token"].encode(), "namespace": meta["namespace"].encode(),
+                      "ca.crt": (PKI / "ca.crt").read_bytes()}
 
 
 def write_volumes(pod, container):
@@ -111,17 +111,16 @@ def environment(pod, container):
 
 
 def start(pod, container):
-    """Returns False while the container cannot start."""
+    """Does nothing while a Secret or ConfigMap is missing."""
     places = write_volumes(pod, container)
     if places is None:
-        return False
+        return
     mounts = "".join(f"mkdir -p {path}; mount --bind {folder} {path}; " for path, folder in places.items())
     log = open(PODS / f"{pod['metadata']['name']}.log", "wb")
     command = [str(PROGRAMS / image_name(container)), *container.get("command", [])[1:], *container.get("args", [])]
     process = subprocess.Popen(["unshare", "--mount", "sh", "-ec", mounts + 'exec "$@"', "sh", *command],
                                env=environment(pod, container), stdout=log, stderr=log, start_new_session=True)
     running[image_name(container)] = (pod["metadata"]["uid"], process)
-    return True
 
 
 def answers(container):
@@ -136,18 +135,24 @@ def answers(container):
         return False
 
 
-def is_ready(pod):
+def keep_running(pod):
+    """Starts the pod's program, unless it runs already, in this pod or for another replica. Returns whether it did."""
     container = pod["spec"]["containers"][0]
     name = image_name(container)
     if not (PROGRAMS / name).exists():
         return True
-    uid, process = running.get(name, (None, None))
-    if process is not None and process.poll() is not None:
-        del running[name]  # the next round starts it again
-        return False
-    if process is None:
-        return start(pod, container) and False
-    return answers(container)  # other replicas are ready if the running one is
+    _, process = running.get(name, (None, None))
+    if process is not None and process.poll() is None:
+        return True
+    running.pop(name, None)
+    start(pod, container)
+    return False
+
+
+def is_ready(pod):
+    container = pod["spec"]["containers"][0]
+    # Other replicas are ready if the running one is.
+    return keep_running(pod) and (image_name(container) not in running or answers(container))
 
 
 def end(pod):
@@ -175,7 +180,11 @@ def sync_pods():
     for pod in (api("GET", "/api/v1/pods") or {"items": []})["items"]:
         if pod["metadata"].get("deletionTimestamp"):
             end(pod)
-        elif pod["spec"].get("nodeName") and pod["status"].get("phase") == "Pending" and is_ready(pod):
+        elif not pod["spec"].get("nodeName"):
+            continue
+        elif pod["status"].get("phase") == "Running":
+            keep_running(pod)  # its replica that ran for both may be gone
+        elif pod["status"].get("phase") == "Pending" and is_ready(pod):
             publish_ready(pod)
 
 

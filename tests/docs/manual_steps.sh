@@ -16,3 +16,16 @@ give_scheduler_its_configuration() {
   stop kube-scheduler
   start kube-scheduler "$(program kube-scheduler)" --secure-port 0 --config=/etc/kubernetes/scheduler-config.yaml
 }
+
+# docs/install.md, "On a cluster": once a replica leads, the pods that waited are bound, in any order. Those of
+# waiting_pods.yaml must find no room.
+await_leader() {
+  local tries
+  for ((tries = 0; tries < 120; tries++)); do
+    [ -z "$(kubectl --namespace tangram-system get pods -l tangram.dev/role=leader --output name)" ] || break
+    sleep 0.5
+  done
+  kubectl delete -f tests/docs/waiting_pods.yaml
+  kubectl --namespace ml rollout status deployment render --timeout 60s
+  kubectl create -f tests/docs/waiting_pods.yaml
+}

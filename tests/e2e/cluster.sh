@@ -134,7 +134,7 @@ run_apiserver() { # NAME PORT
     --tls-cert-file "$state/pki/kube-apiserver.crt" \
     --tls-private-key-file "$state/pki/kube-apiserver.key" \
     --kubelet-client-certificate "$state/pki/admin.crt" \
-    --kubelet-client-key "$state/pki/admin.key" --kubelet-preferred-address-types Hostname \
+    --kubelet-client-key "$state/pki/admin.key" --kubelet-preferred-address-types Hostname,InternalIP \
     --admission-control-config-file "$state/admission-control.yaml" \
     --authorization-mode Node,RBAC --allow-privileged --service-cluster-ip-range 10.96.0.0/16 \
     --service-account-issuer https://kubernetes.default.svc \

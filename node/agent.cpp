@@ -17,6 +17,7 @@
 #include "node/isolation/programs.hpp"
 #include "node/kubelet/container_runtime.hpp"
 #include "node/kubelet/registrar.hpp"
+#include "node/maintenance.hpp"
 #include "node/metrics.hpp"
 #include "node/name_path.hpp"
 #include "node/publish/node_publisher.hpp"
@@ -41,7 +42,6 @@ namespace tangram::node {
 namespace {
 
 constexpr std::chrono::milliseconds kReadNodeLimit{10'000};
-constexpr std::chrono::milliseconds kMaintenanceInterval{5'000};
 
 std::unique_ptr<CardSource> open_cards(const Settings& settings) {
   if (settings.card_file.empty()) return settings.vendor->open_cards();
@@ -157,6 +157,7 @@ struct Agent::Impl {
                    .record = record_settings(settings, std::move(opened.sharing)),
                    .labels = label_settings(settings, std::move(opened.labels))},
                   publisher_parts()),
+        maintenance(maintenance_parts()),
         metrics([this] { return readings(); }) {
     open_runtime();
     library_checker.emplace(library_parts());
@@ -276,6 +277,19 @@ struct Agent::Impl {
             .seen = [this](const OwnNode& node) { parts.pool_seen(node.pool); }};
   }
 
+  Maintenance::Parts maintenance_parts() {
+    return {.starter = starter,
+            .enforcers = enforcers,
+            .memory_limiters = memory_limiters,
+            .journal = journal,
+            .pods = pods,
+            .pod_reflector = pod_reflector,
+            .watcher = watcher,
+            .other_plugins = other_plugins,
+            .grant_keys = grant_keys.get(),
+            .owners_changed = [this] { publisher.changed(); }};
+  }
+
   /// Of running containers; nothing without a socket of the runtime.
   void open_runtime() {
     if (settings.runtime_socket.empty()) return;
@@ -312,8 +326,8 @@ struct Agent::Impl {
     run([this](const std::stop_token& stop) { watcher.run(stop); });
     run([this](const std::stop_token& stop) { registrar.run(stop); });
     run([this](const std::stop_token& stop) { other_drivers.run(stop); });
-    run([this](const std::stop_token& stop) { maintain(stop); });
-    run([this](const std::stop_token& stop) { audit(stop); });
+    run([this](const std::stop_token& stop) { maintenance.run(stop); });
+    run([this](const std::stop_token& stop) { auditor.run(settings.audit_interval, stop); });
     run([this](const std::stop_token& stop) { memory_checker->run(stop); });
     if (settings.time_lease) run([this](const std::stop_token& stop) { time_leases.run(stop); });
     run([this](const std::stop_token& stop) { library_checker->run(stop); });
@@ -426,64 +440,6 @@ struct Agent::Impl {
     plugin.set_slots(slots);
   }
 
-  void maintain(const std::stop_token& stop) {
-    auto used_elsewhere = other_plugins.in_use();
-    await_pods(stop);
-    while (!stop.stop_requested()) {
-      const bool knew_pods = pods.synced();
-      const std::vector<CardClaim> claims = starter.claims();
-      enforcers.maintain(shared_cards(claims));
-      if (knew_pods) keep_limits();
-      // A lost card stays published while it is granted.
-      if (pods.knows_all_grants()) watcher.forget_lost(granted_cards(pods.all()));
-      // Other keys may make the grants of waiting pods valid, or invalid.
-      if (grant_keys && grant_keys->look()) pod_reflector.relist();
-      if (pods.has_room_again()) pod_reflector.relist_unless_asked();
-      // Kubelet's checkpoint changes without an event of the API server.
-      auto used_now = other_plugins.in_use();
-      if (used_now != used_elsewhere) publisher.changed();
-      used_elsewhere = std::move(used_now);
-      if (knew_pods) {
-        sleep_until_stopped(kMaintenanceInterval, stop);
-      } else {
-        await_pods(stop);
-      }
-    }
-  }
-
-  /// Once all pods are known: until then one that is there may have no claim. No container may be
-  /// admitted in between, for its limits would be removed again.
-  void keep_limits() {
-    const auto lock = journal.lock_claims();
-    memory_limiters.keep(starter.claims());
-  }
-
-  /// Until all pods are known, shares that have ended may count, and a container that starts then
-  /// would find the limits of its card raised by them. But if the API server is away, what shares
-  /// need is maintained without it.
-  void await_pods(const std::stop_token& stop) const {
-    constexpr std::chrono::milliseconds kLook{100};
-    auto left = kMaintenanceInterval;
-    for (; left > kLook && !pods.synced() && !stop.stop_requested(); left -= kLook) {
-      sleep_until_stopped(kLook, stop);
-    }
-  }
-
-  void audit(const std::stop_token& stop) {
-    // The first two follow soon: at every change the runtime reads all specs that an earlier agent
-    // has left.
-    constexpr std::chrono::seconds kSoon{5};
-    for (int audits = 0; !stop.stop_requested(); ++audits) {
-      const auto pause =
-          audits < 2 ? std::min(kSoon, settings.audit_interval) : settings.audit_interval;
-      sleep_until_stopped(pause, stop);
-      if (stop.stop_requested()) return;
-      if (const auto audited = auditor.audit_once(); !audited) {
-        spdlog::warn("no audit: {}", audited.error().message);
-      }
-    }
-  }
-
   Readings readings() {
     Readings now;
     now.cards = read_cards(*source, *watcher.now());
@@ -548,6 +504,7 @@ struct Agent::Impl {
   OtherPlugins other_plugins;
   OtherDrivers other_drivers;
   NodePublisher publisher;
+  Maintenance maintenance;
   std::atomic<int> slots = 0;
   NodeMetrics metrics;
   std::unique_ptr<MetricsListener> listener;  ///< null until it is open

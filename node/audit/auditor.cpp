@@ -1,5 +1,6 @@
 #include "node/audit/auditor.hpp"
 
+#include "base/sleeper.hpp"
 #include "node/container/card_environment.hpp"
 
 #include <spdlog/spdlog.h>
@@ -74,6 +75,19 @@ Result<AuditView> Auditor::view() const {
   for (const auto& [uid, pid] : parts_.processes.pods()) view.running.insert(uid);
   view.pods = parts_.pods.all();
   return view;
+}
+
+void Auditor::run(std::chrono::milliseconds interval, const std::stop_token& stop) {
+  // The first two follow soon: at every change the runtime reads all specs that an earlier agent
+  // has left.
+  constexpr std::chrono::milliseconds kSoon{5'000};
+  for (int audits = 0; !stop.stop_requested(); ++audits) {
+    sleep_until_stopped(audits < 2 ? std::min(kSoon, interval) : interval, stop);
+    if (stop.stop_requested()) return;
+    if (const auto audited = audit_once(); !audited) {
+      spdlog::warn("no audit: {}", audited.error().message);
+    }
+  }
 }
 
 Result<void> Auditor::audit_once() {

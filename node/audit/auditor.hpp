@@ -8,10 +8,12 @@
 #include "node/container/processes.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -28,7 +30,7 @@ void add_pod_uses(const std::string& card, const CardActivity& activity, const P
 /// Only what was superfluous twice is removed: an entry is written before kubelet's checkpoint is.
 /// Holds Journal::lock_claims() while it removes an entry, and keeps one that has changed since it
 /// was compared: a container may start whose pod the watch does not have yet.
-/// Threads: audit_once() on one at a time, the rest from any.
+/// Threads: run() and audit_once() on one at a time, the rest from any.
 class Auditor {
  public:
   struct Parts {
@@ -53,6 +55,8 @@ class Auditor {
   /// @returns how many specs were missing
   std::size_t restore();
 
+  /// Audits until the end.
+  void run(std::chrono::milliseconds interval, const std::stop_token& stop);
   /// @returns kUnavailable if one of the records cannot be read: nothing was compared or changed
   Result<void> audit_once();
 

@@ -239,10 +239,10 @@ void PodFeed::ended(const std::string& uid) {
 }
 
 PodFeed::ShownPod PodFeed::seen(kube::Pod pod) {
-  if (pods_.add(pod.uid)) {
-    pods_.notify([&](PodObserver& observer) { observer.arrived(pod); });
-  }
   const auto plan = policies_.plan(pod);
+  if (pods_.add(pod.uid)) {
+    pods_.notify([&](PodObserver& observer) { observer.arrived(pod, plan); });
+  }
   Recorded recorded = pod.node.empty() ? Recorded{} : recorded_allocation(pod, check_);
   pods_.notify([&](PodObserver& observer) { observer.seen(pod, plan, recorded); });
   count_problem(pod, recorded);

@@ -22,9 +22,10 @@ class PodObserver {
   /// A full list begins (true) or has ended (false).
   virtual void listing(bool /*begins*/) {}
   /// The watch shows the pod for the first time; in order.
-  virtual void arrived(const kube::Pod& /*pod*/) {}
+  /// @param plan  what its annotations request, or what is wrong with them
+  virtual void arrived(const kube::Pod& /*pod*/, const Result<PodPlan>& /*plan*/) {}
   /// The watch shows the pod, for the first time or again.
-  /// @param plan      what its annotations request, or what is wrong with them
+  /// @param plan      as of arrived()
   /// @param recorded  of a bound pod: what its grant says
   virtual void seen(const kube::Pod& /*pod*/, const Result<PodPlan>& /*plan*/,
                     const Recorded& /*recorded*/) {}

@@ -30,11 +30,9 @@ Result<PodPlan> PolicySource::plan(const kube::Pod& pod) const {
   return plan;
 }
 
-void PolicySource::arrived(const kube::Pod& pod) {
-  auto request = model::parse_request(pod.annotations, pod.containers, settings_.requests);
-  if (!request) return;
-  auto demand = std::make_shared<const model::PodDemand>(
-      model::PodDemand{.gpu = std::move(*request), .footprint = pod.footprint});
+void PolicySource::arrived(const kube::Pod& /*pod*/, const Result<PodPlan>& plan) {
+  if (!plan) return;
+  auto demand = std::make_shared<const model::PodDemand>(plan->demand);
   const std::scoped_lock lock(learning_);
   due_ = arrivals_.add(std::move(demand)) || due_;
   learn_at_once();

@@ -70,7 +70,7 @@ class PolicySource final : public PodObserver {
   [[nodiscard]] Result<PodPlan> plan(const kube::Pod& pod) const;
 
   /// A pod was seen for the first time.
-  void arrived(const kube::Pod& pod) override;
+  void arrived(const kube::Pod& pod, const Result<PodPlan>& plan) override;
   /// A list of pods begins or ends: nothing is learned before its end, because the pods of a large
   /// cluster would be learned from more than a hundred times over.
   void listing(bool begins) override;

@@ -28,6 +28,8 @@ kube::Pod pod(const std::map<std::string, std::string>& annotations) {
 kube::Pod half() { return pod({{"gpu-fraction", "0.5"}}); }
 kube::Pod quarter() { return pod({{"gpu-fraction", "0.25"}}); }
 
+void arrive(PolicySource& source, const kube::Pod& pod) { source.arrived(pod, source.plan(pod)); }
+
 TEST(PolicySourceTest, PlansAPodByTheConfiguredPolicy) {
   PolicySettings settings;
   settings.default_policy = "spread";
@@ -96,9 +98,9 @@ TEST(PolicySourceTest, APodThatRunsMayHaveBeenAllowedMore) {
 TEST(PolicySourceTest, LearnsTheWorkloadFromThePodsThatArrive) {
   PolicySource source{PolicySettings{}};
   EXPECT_EQ(source.workload()->total, 0);
-  for (int i = 0; i < 24; ++i) source.arrived(half());
+  for (int i = 0; i < 24; ++i) arrive(source, half());
   EXPECT_EQ(source.workload()->total, 0);
-  source.arrived(half());
+  arrive(source, half());
   EXPECT_EQ(source.workload()->total, 25);
   ASSERT_EQ(source.workload()->classes.size(), 1U);
   EXPECT_EQ(source.workload()->classes[0].demand.gpu.containers.at(0).share.fraction,
@@ -113,7 +115,7 @@ TEST(PolicySourceTest, LearnsAgainAtTwiceAsManyAndThenEverySoManyPods) {
   std::shared_ptr<const policies::Workload> last = source.workload();
   for (std::size_t i = 1; i <= 180; ++i) {
     // Another size every time, so that what is learned always differs.
-    source.arrived(pod({{"gpu-mem", std::to_string(i) + "Mi"}}));
+    arrive(source, pod({{"gpu-mem", std::to_string(i) + "Mi"}}));
     if (source.workload() != last) relearned.push_back(i);
     last = source.workload();
   }
@@ -124,8 +126,8 @@ TEST(PolicySourceTest, ForgetsPodsThatLeftTheWindow) {
   PolicySettings settings;
   settings.learning = {.window_pods = 30, .relearn_every = 25};
   PolicySource source(settings);
-  for (int i = 0; i < 50; ++i) source.arrived(half());
-  for (int i = 0; i < 50; ++i) source.arrived(quarter());
+  for (int i = 0; i < 50; ++i) arrive(source, half());
+  for (int i = 0; i < 50; ++i) arrive(source, quarter());
   ASSERT_EQ(source.workload()->classes.size(), 1U);
   EXPECT_EQ(source.workload()->classes[0].demand.gpu.containers.at(0).share.fraction,
             MilliGpu(250));
@@ -133,12 +135,12 @@ TEST(PolicySourceTest, ForgetsPodsThatLeftTheWindow) {
 
 TEST(PolicySourceTest, KeepsThePoliciesWhileTheWorkloadHardlyChanges) {
   PolicySource source{PolicySettings{}};
-  for (int i = 0; i < 25; ++i) source.arrived(half());
+  for (int i = 0; i < 25; ++i) arrive(source, half());
   const auto learned = source.plan(half())->policies;
-  for (int i = 0; i < 24; ++i) source.arrived(half());
-  source.arrived(quarter());  // at 50 it learns: 2 % differ
+  for (int i = 0; i < 24; ++i) arrive(source, half());
+  arrive(source, quarter());  // at 50 it learns: 2 % differ
   EXPECT_EQ(source.plan(half())->policies, learned);
-  for (int i = 0; i < 50; ++i) source.arrived(quarter());
+  for (int i = 0; i < 50; ++i) arrive(source, quarter());
   EXPECT_NE(source.plan(half())->policies, learned);
 }
 
@@ -155,7 +157,7 @@ TEST(PolicySourceTest, LearnsPricesFromTheClusterEvenForAFixedWorkload) {
   settings.learn_workload = false;
   PolicySource source(settings, [&] { return shared.snapshot(); });
   EXPECT_EQ(*source.prices(), policies::Prices{});
-  for (int i = 0; i < 25; ++i) source.arrived(half());
+  for (int i = 0; i < 25; ++i) arrive(source, half());
   EXPECT_EQ(source.prices()->cpu_per_card, 1'900);  // 95 % of one core for half a card
   EXPECT_EQ(source.workload()->total, 0);
 }
@@ -164,12 +166,12 @@ TEST(PolicySourceTest, LearnsFromAListOnceItHasEnded) {
   PolicySource source{PolicySettings{}};
   const auto first = source.workload();
   source.listing(true);
-  for (int i = 0; i < 60; ++i) source.arrived(half());
+  for (int i = 0; i < 60; ++i) arrive(source, half());
   EXPECT_EQ(source.workload(), first);
   source.listing(false);
   EXPECT_EQ(source.workload()->total, 60);
   source.listing(true);
-  source.arrived(half());
+  arrive(source, half());
   source.listing(false);
   EXPECT_EQ(source.workload()->total, 60) << "one more pod is no reason to learn anew";
 }
@@ -178,12 +180,12 @@ TEST(PolicySourceTest, LearnsOnAThreadThatNobodyWaitsFor) {
   PolicySettings settings;
   settings.learn_at_once = false;
   PolicySource source(settings);
-  for (int i = 0; i < 25; ++i) source.arrived(half());
+  for (int i = 0; i < 25; ++i) arrive(source, half());
   EXPECT_EQ(source.workload()->total, 0);
   const std::jthread learner([&](const std::stop_token& stop) { source.keep_learning(stop); });
   while (source.workload()->total == 0) std::this_thread::yield();
   EXPECT_EQ(source.workload()->total, 25);
-  for (int i = 0; i < 25; ++i) source.arrived(quarter());
+  for (int i = 0; i < 25; ++i) arrive(source, quarter());
   while (source.workload()->total == 25) std::this_thread::yield();
   EXPECT_EQ(source.workload()->total, 50);
 }
@@ -210,7 +212,7 @@ std::chrono::nanoseconds longest_arrival_while_learning(PolicySource& source) {
   source.listing(false);
   while (source.workload()->total == 0) {
     const auto start = Watch::now();
-    source.arrived(next);
+    arrive(source, next);
     longest = std::max<std::chrono::nanoseconds>(longest, Watch::now() - start);
   }
   return longest;
@@ -241,7 +243,7 @@ TEST(PolicySourceTest, PodsDoNotWaitWhileTheWindowIsCounted) {
   for (int attempt = 0; attempt < 10 && longest >= counting / 4; ++attempt) {
     PolicySource source(settings);
     source.listing(true);
-    for (const kube::Pod& pod : pods) source.arrived(pod);
+    for (const kube::Pod& pod : pods) arrive(source, pod);
     longest = std::min(longest, longest_arrival_while_learning(source));
   }
   EXPECT_LT(longest, counting / 4);
@@ -264,7 +266,7 @@ TEST(PolicySourceTest, ScoresTheNodesAnewBeforeWhatItLearnedIsInForce) {
     (void)plan->policies->cache.open(*plan->policy, plan->demand, *shared.snapshot(), budget,
                                      asking);
   }
-  for (int i = 0; i < 25; ++i) source.arrived(half());
+  for (int i = 0; i < 25; ++i) arrive(source, half());
   const auto next = source.plan(half());
   ASSERT_TRUE(next);
   ASSERT_NE(next->policies, plan->policies);
@@ -278,13 +280,13 @@ TEST(PolicySourceTest, KeepsAFixedWorkload) {
   settings.learn_workload = false;
   PolicySource source(settings);
   const auto fixed = source.workload();
-  for (int i = 0; i < 100; ++i) source.arrived(half());
+  for (int i = 0; i < 100; ++i) arrive(source, half());
   EXPECT_EQ(source.workload(), fixed);
 }
 
 TEST(PolicySourceTest, LearnsNothingFromPodsWithMistakes) {
   PolicySource source{PolicySettings{}};
-  for (int i = 0; i < 100; ++i) source.arrived(pod({{"gpu-fraction", "2"}}));
+  for (int i = 0; i < 100; ++i) arrive(source, pod({{"gpu-fraction", "2"}}));
   EXPECT_EQ(source.workload()->total, 0);
 }
 
@@ -294,7 +296,7 @@ TEST(PolicySourceTest, KeepsAPlansPolicyAliveWhileItLearnsAnew) {
   ASSERT_TRUE(plan);
   const std::weak_ptr<const PoliciesInForce> old = plan->policies;
   std::jthread learner([&] {
-    for (int i = 0; i < 60; ++i) source.arrived(half());
+    for (int i = 0; i < 60; ++i) arrive(source, half());
   });
   for (int i = 0; i < 60; ++i) {
     const auto other = source.plan(half());

@@ -10,7 +10,9 @@ namespace tangram::testing {
 /// Writes down what a pod table reports.
 struct PodRecorder final : cluster::PodObserver {
   void listing(bool begins) override { lists.push_back(begins); }
-  void arrived(const kube::Pod& pod) override { arrivals.push_back(pod.uid); }
+  void arrived(const kube::Pod& pod, const Result<cluster::PodPlan>& /*plan*/) override {
+    arrivals.push_back(pod.uid);
+  }
   void noted(const cluster::PodName& pod, const cluster::Note& note) override {
     notes.push_back(pod.name + " " + std::string(to_string(note.finding)));
   }

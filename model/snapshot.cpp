@@ -12,6 +12,14 @@ NodeTag::NodeTag(const NodeState& node, Look look)
   if (length_ != kLonger) std::copy(node.name.begin(), node.name.end(), name_.begin());
 }
 
+ClusterSnapshot::Found ClusterSnapshot::lookup_from(NodeIndex first, std::string_view name,
+                                                    std::uint32_t hash) const {
+  if (first == HashIndex::kNone) return {};
+  if (stands_at(first, name)) return present_at(first);
+  const auto other = index_of(name, hash);
+  return other ? present_at(*other) : Found{};
+}
+
 void ClusterSnapshot::lookup(std::span<const std::string_view> names,
                              std::span<Found> found) const {
   // In three steps: what a step asks for has come from memory when the next one reads it.
@@ -29,11 +37,7 @@ void ClusterSnapshot::lookup(std::span<const std::string_view> names,
       if (likely[i] != HashIndex::kNone) __builtin_prefetch(&tag(likely[i]));
     }
     for (std::size_t i = 0; i < block.size(); ++i) {
-      NodeIndex index = likely[i];
-      if (index != HashIndex::kNone && !stands_at(index, block[i])) {
-        index = index_of(block[i], hashes[i]).value_or(HashIndex::kNone);  // two have the same hash
-      }
-      found[first + i] = index == HashIndex::kNone ? Found{} : present_at(index);
+      found[first + i] = lookup_from(likely[i], block[i], hashes[i]);
     }
   }
 }

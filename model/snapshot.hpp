@@ -154,6 +154,8 @@ class ClusterSnapshot {
   [[nodiscard]] std::optional<NodeIndex> index_of(std::string_view name, std::uint32_t hash) const {
     return names_->find(hash, [&](NodeIndex index) { return stands_at(index, name); });
   }
+  /// @param first  of the nodes with that hash; kNone = there is none
+  [[nodiscard]] Found lookup_from(NodeIndex first, std::string_view name, std::uint32_t hash) const;
   // For these, index < slots().
 
   [[nodiscard]] bool stands_at(NodeIndex index, std::string_view name) const {

@@ -12,33 +12,33 @@ NodeTag::NodeTag(const NodeState& node, Look look)
   if (length_ != kLonger) std::copy(node.name.begin(), node.name.end(), name_.begin());
 }
 
-ClusterSnapshot::Found ClusterSnapshot::lookup_from(NodeIndex first, std::string_view name,
-                                                    std::uint32_t hash) const {
-  if (first == HashIndex::kNone) return {};
-  if (stands_at(first, name)) return present_at(first);
-  const auto other = index_of(name, hash);
-  return other ? present_at(*other) : Found{};
-}
-
 void ClusterSnapshot::lookup(std::span<const std::string_view> names,
                              std::span<Found> found) const {
-  // In three steps: what a step asks for has come from memory when the next one reads it.
-  constexpr std::size_t kAtATime = 64;
-  std::array<std::uint32_t, kAtATime> hashes{};
-  std::array<NodeIndex, kAtATime> likely{};
-  for (std::size_t first = 0; first < names.size(); first += kAtATime) {
-    const auto block = names.subspan(first, std::min(kAtATime, names.size() - first));
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      hashes[i] = hash_of(block[i]);
-      names_->fetch(hashes[i]);
+  for (std::size_t first = 0; first < names.size(); first += kLookupBlock) {
+    const std::size_t count = std::min(kLookupBlock, names.size() - first);
+    lookup_block(names.subspan(first, count), found.subspan(first, count));
+  }
+}
+
+/// In three steps: what a step asks for has come from memory when the next one reads it.
+void ClusterSnapshot::lookup_block(std::span<const std::string_view> names,
+                                   std::span<Found> found) const {
+  std::array<std::uint32_t, kLookupBlock> hashes{};
+  std::array<NodeIndex, kLookupBlock> likely{};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    hashes[i] = hash_of(names[i]);
+    names_->fetch(hashes[i]);
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    likely[i] = names_->first(hashes[i]);
+    if (likely[i] != HashIndex::kNone) __builtin_prefetch(&tag(likely[i]));
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    NodeIndex index = likely[i];
+    if (index != HashIndex::kNone && !stands_at(index, names[i])) {
+      index = index_of(names[i], hashes[i]).value_or(HashIndex::kNone);  // two have the same hash
     }
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      likely[i] = names_->first(hashes[i]);
-      if (likely[i] != HashIndex::kNone) __builtin_prefetch(&tag(likely[i]));
-    }
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      found[first + i] = lookup_from(likely[i], block[i], hashes[i]);
-    }
+    found[i] = index == HashIndex::kNone ? Found{} : present_at(index);
   }
 }
 

@@ -154,8 +154,10 @@ class ClusterSnapshot {
   [[nodiscard]] std::optional<NodeIndex> index_of(std::string_view name, std::uint32_t hash) const {
     return names_->find(hash, [&](NodeIndex index) { return stands_at(index, name); });
   }
-  /// @param first  of the nodes with that hash; kNone = there is none
-  [[nodiscard]] Found lookup_from(NodeIndex first, std::string_view name, std::uint32_t hash) const;
+  /// Names that are looked up together.
+  static constexpr std::size_t kLookupBlock = 64;
+  /// @param names  at most kLookupBlock
+  void lookup_block(std::span<const std::string_view> names, std::span<Found> found) const;
   // For these, index < slots().
 
   [[nodiscard]] bool stands_at(NodeIndex index, std::string_view name) const {

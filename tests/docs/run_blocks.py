@@ -92,7 +92,7 @@ def prepared(command, block):
         return "{ " + command + "\n} &\nawait_listening"
     if command.rstrip().endswith("&"):
         return command + "\nawait_listening"
-    if block.is_transcript or command.startswith("kubectl tangram defrag"):
+    if block.is_transcript:
         # Exit 3 is the answer "no": docs/cli.md.
         return "{ " + command + "\n} || [ $? -eq 3 ]"
     if READS.match(command):

@@ -4,7 +4,7 @@
 #include "node/container/claims.hpp"
 
 #include <chrono>
-#include <vector>
+#include <utility>
 
 namespace tangram::node {
 namespace {

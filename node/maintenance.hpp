@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/required.hpp"
 #include "kube/grant_keys.hpp"
 #include "kube/reflector.hpp"
 #include "node/cards/card_watcher.hpp"
@@ -34,8 +35,8 @@ class Maintenance {
     kube::Reflector& pod_reflector;
     CardWatcher& watcher;
     OtherPlugins& other_plugins;
-    kube::GrantKeys* grant_keys;           ///< null = signatures are not checked
-    std::function<void()> owners_changed;  ///< of cards that other plugins give out
+    kube::GrantKeys* grant_keys;                     ///< null = signatures are not checked
+    Required<std::function<void()>> owners_changed;  ///< of cards that other plugins give out
   };
   explicit Maintenance(Parts parts) : parts_(std::move(parts)) {}
 

@@ -60,9 +60,8 @@ TEST(HashIndexPropertyTest, FindsWhatIsThere) {
 
 // Names of nodes differ in a few digits; a search for one of 20,000 must not meet many others.
 TEST(HashOfTest, SpreadsNamesThatDifferInADigit) {
-  for (const std::string& prefix :
-       {"", "n", "gpu-node-", "ip-10-0-1-", "a-name-that-is-so-long-"}) {
-    for (const std::string& suffix : {"", ".eu-west-1.compute.internal"}) {
+  for (const std::string prefix : {"", "n", "gpu-node-", "ip-10-0-1-", "a-name-that-is-so-long-"}) {
+    for (const std::string suffix : {"", ".eu-west-1.compute.internal"}) {
       std::set<std::uint32_t> places;
       constexpr int kNames = 20'000;
       constexpr std::uint32_t kPlaces = 1U << 16U;

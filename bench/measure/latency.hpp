@@ -43,6 +43,10 @@ struct VerbTimes {
   [[nodiscard]] double paired_ratio() const;
 };
 
+/// How a figure changed while it was measured again and again: the median of the last third beside
+/// that of the first third. @returns the ratio; 0 if nothing was measured, or zeros at first
+[[nodiscard]] double drift(std::vector<double> values);
+
 /// "verb  p50  null p50  ratio  paired ratio  p99  null p99  ratio", a line each.
 [[nodiscard]] std::string latency_table(const std::vector<VerbTimes>& verbs);
 /// The same as JSON; times in microseconds.

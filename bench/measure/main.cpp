@@ -30,20 +30,37 @@ void add_full_size(CLI::App& command, bench::ClusterSize& size) {
   command.add_option("--pod-bytes", size.pod_bytes, "Least size of one pod");
 }
 
-void add_verbs(CLI::App& cli, bench::VerbRun& run) {
-  CLI::App& command = *cli.add_subcommand(
-      "verbs", "filter, prioritize and bind over HTTP, beside handlers that only decode");
+/// What pods come, and to which extender.
+void add_load(CLI::App& command, bench::VerbRun& run) {
   add_size(command, run.size);
-  command.add_option("--rounds", run.rounds, "Pods to schedule and time");
   command.add_option("--shapes", run.shapes, "Different requests that take turns");
   command.add_option("--unseen-percent", run.unseen_percent, "Pods of a shape never seen before");
   command.add_option("--churn", run.churn, "Pods that end or begin in a second, meanwhile");
   command.add_option("--short-list", run.short_list, "K; 0 = all");
   command.add_option("--policy", run.policy, "Policy");
+}
+
+void add_verbs(CLI::App& cli, bench::VerbRun& run) {
+  CLI::App& command = *cli.add_subcommand(
+      "verbs", "filter, prioritize and bind over HTTP, beside handlers that only decode");
+  add_load(command, run);
+  command.add_option("--rounds", run.rounds, "Pods to schedule and time");
   command.add_option("--hostile", run.hostile,
                      "Beside each 1,000 pods, of 16 containers that hardly fit any node");
   command.add_flag("--planning", run.planning,
                    "Every other time beside a thread that plans moves without a pause");
+}
+
+void add_soak(CLI::App& cli, bench::SoakRun& run) {
+  CLI::App& command = *cli.add_subcommand(
+      "soak",
+      "the verbs at an even pace for an hour: memory, latency and watch lag by parts of it");
+  add_load(command, run.verbs);
+  command.add_option("--seconds", run.seconds, "How long")->check(CLI::PositiveNumber);
+  command.add_option("--parts", run.parts, "Parts of that time, each with figures of its own")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--pods-per-second", run.pods_per_second, "Pods to schedule and time")
+      ->check(CLI::PositiveNumber);
 }
 
 void add_full_nodes(CLI::App& cli, bench::FullNodesRun& run) {
@@ -102,6 +119,7 @@ void add_webhook(CLI::App& cli, bench::WebhookRun& run) {
 
 int main(int argc, char** argv) try {
   bench::VerbRun verbs;
+  bench::SoakRun soak;
   bench::FullNodesRun nodes;
   bench::RebuildRun rebuild;
   bench::TakeoverRun takeover;
@@ -116,6 +134,7 @@ int main(int argc, char** argv) try {
   cli.add_option("--summary", summary, "Write the figures as JSON");
   cli.fallthrough();
   add_verbs(cli, verbs);
+  add_soak(cli, soak);
   add_full_nodes(cli, nodes);
   add_rebuild(cli, rebuild);
   add_takeover(cli, takeover);
@@ -127,6 +146,7 @@ int main(int argc, char** argv) try {
   spdlog::set_level(spdlog::level::warn);
   const std::map<std::string, std::function<Result<bench::Report>()>> measurements{
       {"verbs", [&] { return bench::measure(verbs); }},
+      {"soak", [&] { return bench::measure(soak); }},
       {"nodes", [&] { return bench::measure(nodes); }},
       {"rebuild", [&] { return bench::measure(rebuild); }},
       {"takeover", [&] { return bench::measure(takeover); }},

@@ -36,6 +36,19 @@ struct VerbRun {
 };
 Result<Report> measure(const VerbRun& run);
 
+/// The same at an even pace for a long time: what grows or slows down shows in the later parts.
+struct SoakRun {
+  SoakRun() {
+    verbs.size.nodes = 20'000;
+    verbs.size.pods = 200'000;
+  }
+  VerbRun verbs;
+  int seconds = 3'600;
+  int parts = 12;            ///< each with figures of its own; at least 1
+  int pods_per_second = 20;  ///< at least 1
+};
+Result<Report> measure(const SoakRun& run);
+
 /// filter with whole Nodes. The baseline copies the body, scans it once and sends the same reply.
 struct FullNodesRun {
   ClusterSize size;

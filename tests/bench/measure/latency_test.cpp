@@ -41,5 +41,14 @@ TEST(VerbTimesTest, PairsEachRequestWithTheNullHandlersOfTheSame) {
   EXPECT_EQ(times.paired_ratio(), 1.5);
 }
 
+TEST(DriftTest, ComparesTheMediansOfTheLastAndTheFirstThird) {
+  EXPECT_EQ(drift({}), 0);
+  EXPECT_EQ(drift({0, 5}), 0);
+  EXPECT_EQ(drift({7}), 1);
+  EXPECT_EQ(drift({2, 6}), 3);
+  // 90 is not the median of its third, and the middle one does not count.
+  EXPECT_EQ(drift({90, 4, 3, 1'000, 1'000, 1'000, 8, 2, 10}), 2);
+}
+
 }  // namespace
 }  // namespace tangram::bench

@@ -74,5 +74,22 @@ TEST(HashOfTest, SpreadsNamesThatDifferInADigit) {
   }
 }
 
+TEST(HashOfTest, DependsOnEachByteAndOnTheLength) {
+  std::set<std::uint32_t> hashes;
+  std::size_t texts = 0;
+  for (std::size_t length = 0; length <= 50; ++length) {
+    const std::string text(length, 'a');
+    hashes.insert(hash_of(text));
+    ++texts;
+    for (std::size_t at = 0; at < length; ++at) {
+      std::string other = text;
+      other[at] = 'b';
+      hashes.insert(hash_of(other));
+      ++texts;
+    }
+  }
+  EXPECT_EQ(hashes.size(), texts);
+}
+
 }  // namespace
 }  // namespace tangram::model

@@ -208,6 +208,18 @@ std::string known_shape(int shape) {
   }
 }
 
+/// Of a request that no other pod has. It stays small, so that the millionth one fits as the first.
+std::string new_shape(int number) {
+  constexpr int kSizes = 4'000;
+  const int round = number / kSizes;
+  std::string request =
+      fmt::format(R"("tangram.dev/gpu-mem":"{}Mi")", 2'049 + 2 * (number % kSizes));
+  if (round > 0)
+    request +=
+        fmt::format(R"(,"tangram.dev/gpu-compute":"{}.{:03}")", round / 1'000, round % 1'000);
+  return request;
+}
+
 /// @param annotations, containers  the members of the two as JSON
 PendingPod pending(int number, std::string_view kind, const std::string& annotations,
                    const std::string& containers) {
@@ -233,10 +245,8 @@ std::string container(std::string_view name) {
 }  // namespace
 
 PendingPod pending_pod(int number, int shapes, bool unseen) {
-  const std::string request =
-      unseen ? fmt::format(R"("tangram.dev/gpu-mem":"{}Mi")", 2'049 + 2 * number)
-             : known_shape(number % shapes);
-  return pending(number, "pending", request, container("main"));
+  return pending(number, "pending", unseen ? new_shape(number) : known_shape(number % shapes),
+                 container("main"));
 }
 
 PendingPod hostile_pod(int number) {

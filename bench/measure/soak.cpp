@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <thread>
 #include <utility>
@@ -22,6 +23,8 @@ double millis(std::chrono::nanoseconds time) { return static_cast<double>(time.c
 /// What was measured in one part of the run.
 struct Part {
   std::size_t pods = 0;
+  int unplaced = 0;  ///< of the pods
+  int refused = 0;   ///< their binds
   double filter_p50_ms = 0;
   double filter_p99_ms = 0;
   double null_p99_ms = 0;
@@ -34,6 +37,8 @@ struct Part {
 Part part_of(const VerbBench& verbs) {
   const VerbTimes& filters = verbs.filter_times();
   return {.pods = filters.real.count(),
+          .unplaced = verbs.unplaced(),
+          .refused = verbs.refused(),
           .filter_p50_ms = millis(filters.real.percentile(50)),
           .filter_p99_ms = millis(filters.real.percentile(99)),
           .null_p99_ms = millis(filters.null.percentile(99)),
@@ -64,14 +69,16 @@ double drift_of(const std::vector<Part>& parts, double Part::*figure) {
 
 std::string table(const std::vector<Part>& parts) {
   std::string text =
-      "part  pods  filter p50 ms  p99 ms  null p99 ms  bind p99 ms  lag p99 ms  lag max ms  RSS "
+      "part  pods  unplaced  refused  filter p50 ms  p99 ms  null p99 ms  bind p99 ms  lag p99 ms  "
+      "lag max ms  RSS "
       "MiB\n";
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Part& part = parts[i];
     text += fmt::format(
-        "{:>4} {:>5} {:>14.2f} {:>7.2f} {:>12.2f} {:>12.2f} {:>11.2f} {:>11.2f} {:>8.1f}\n", i + 1,
-        part.pods, part.filter_p50_ms, part.filter_p99_ms, part.null_p99_ms, part.bind_p99_ms,
-        part.lag_p99_ms, part.lag_max_ms, part.rss_mib);
+        "{:>4} {:>5} {:>9} {:>8} {:>14.2f} {:>7.2f} {:>12.2f} {:>12.2f} {:>11.2f} {:>11.2f} "
+        "{:>8.1f}\n",
+        i + 1, part.pods, part.unplaced, part.refused, part.filter_p50_ms, part.filter_p99_ms,
+        part.null_p99_ms, part.bind_p99_ms, part.lag_p99_ms, part.lag_max_ms, part.rss_mib);
   }
   return text;
 }
@@ -82,6 +89,8 @@ std::string json_of(const std::vector<Part>& parts) {
   out.begin_array();
   for (const Part& part : parts) {
     out.begin_object().member("pods", static_cast<std::int64_t>(part.pods));
+    out.member("unplaced", static_cast<std::int64_t>(part.unplaced));
+    out.member("refused", static_cast<std::int64_t>(part.refused));
     out.member("filter_p50_ms", part.filter_p50_ms).member("filter_p99_ms", part.filter_p99_ms);
     out.member("null_p99_ms", part.null_p99_ms).member("bind_p99_ms", part.bind_p99_ms);
     out.member("lag_p99_ms", part.lag_p99_ms).member("lag_max_ms", part.lag_max_ms);
@@ -105,9 +114,10 @@ Result<Report> measure(const SoakRun& run) {
   for (int i = 1; i <= run.parts; ++i) {
     // Of each part alone, so that the measurement's own memory does not grow.
     VerbBench verbs(run.verbs, *side.app, side.baseline);
-    const auto end = start + std::chrono::seconds(run.seconds) * i / run.parts;
+    const auto end =
+        start + std::chrono::nanoseconds(std::chrono::seconds(run.seconds)) * i / run.parts;
     if (auto done = schedule_until(end, run, verbs, number); !done) return done.error();
-    parts.push_back(part_of(verbs));
+    if (verbs.filter_times().real.count() > 0) parts.push_back(part_of(verbs));
   }
   const auto slowest =
       std::max_element(parts.begin(), parts.end(),

@@ -4,6 +4,8 @@
 #include "http/router.hpp"
 #include "http/types.hpp"
 
+#include <chrono>
+#include <random>
 #include <utility>
 
 namespace tangram::bench {

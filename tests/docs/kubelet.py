@@ -116,7 +116,7 @@ def start(pod, container):
     if places is None:
         return
     mounts = "".join(f"mkdir -p {path}; mount --bind {folder} {path}; " for path, folder in places.items())
-    log = open(PODS / f"{pod['metadata']['name']}.log", "wb")
+    log = open(PODS / f"{pod['metadata']['name']}.log", "ab")
     command = [str(PROGRAMS / image_name(container)), *container.get("command", [])[1:], *container.get("args", [])]
     process = subprocess.Popen(["unshare", "--mount", "sh", "-ec", mounts + 'exec "$@"', "sh", *command],
                                env=environment(pod, container), stdout=log, stderr=log, start_new_session=True)
@@ -136,15 +136,18 @@ def answers(container):
 
 
 def keep_running(pod):
-    """Starts the pod's program, unless it runs already, in this pod or for another replica. Returns whether it did."""
+    """Starts the pod's program, unless it runs already, in this pod or for another replica. Returns whether it did.
+
+    A program that ended by itself is a fault that a restart would hide: it ends kubelet, and so the run."""
     container = pod["spec"]["containers"][0]
     name = image_name(container)
     if not (PROGRAMS / name).exists():
         return True
     _, process = running.get(name, (None, None))
-    if process is not None and process.poll() is None:
-        return True
-    running.pop(name, None)
+    if process is not None:
+        if process.poll() is None:
+            return True
+        sys.exit(f"{name} ended by itself, with {process.returncode}")
     start(pod, container)
     return False
 

@@ -20,11 +20,13 @@ give_scheduler_its_configuration() {
 # docs/install.md, "On a cluster": once a replica leads, the pods that waited are bound, in any order. Those of
 # waiting_pods.yaml must find no room.
 await_leader() {
-  local tries
+  local tries leader=
   for ((tries = 0; tries < 120; tries++)); do
-    [ -z "$(kubectl --namespace tangram-system get pods -l tangram.dev/role=leader --output name)" ] || break
+    leader=$(kubectl --namespace tangram-system get pods -l tangram.dev/role=leader --output name)
+    [ -z "$leader" ] || break
     sleep 0.5
   done
+  [ -n "$leader" ] || { echo "no replica leads after a minute" >&2 && return 1; }
   kubectl delete -f tests/docs/waiting_pods.yaml
   kubectl --namespace ml rollout status deployment render --timeout 60s
   kubectl create -f tests/docs/waiting_pods.yaml

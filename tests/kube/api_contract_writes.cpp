@@ -331,14 +331,16 @@ TEST_P(ApiContract, NodeIsAnnotatedAndReportsCapacity) {
       patch(path + "/status", R"({"status":{"capacity":{"tangram.dev/gpu-milli":null}}})").status,
       200);
   EXPECT_EQ(json_at(get(path).body, "status.capacity").find("tangram.dev"), std::string::npos);
-  const std::string before = get(path).body;
   for (const char* subresource : {"", "/status"}) {
     expect_refused(
         patch(path + subresource, R"({"metadata":{"uid":"another","labels":{"a":"b"}},)"
                                   R"("status":{"capacity":{"tangram.dev/gpu-milli":"1"}}})"),
         422, "Invalid");
   }
-  expect_same_object(get(path).body, before);
+  // Not the whole object: the controllers of a real cluster write to it meanwhile.
+  const std::string after = get(path).body;
+  EXPECT_EQ(json_at(after, "metadata.labels").find("\"a\""), std::string::npos) << after;
+  EXPECT_EQ(json_at(after, "status.capacity").find("tangram.dev"), std::string::npos) << after;
   EXPECT_EQ(write(Method::kDelete, path, "").status, 200);
   expect_refused(get(path), 404, "NotFound");
 }

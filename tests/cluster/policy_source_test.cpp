@@ -290,6 +290,26 @@ TEST(PolicySourceTest, LearnsNothingFromPodsWithMistakes) {
   EXPECT_EQ(source.workload()->total, 0);
 }
 
+TEST(PolicySourceTest, LearnsNothingFromPodsOfAPolicyThatThereIsNot) {
+  PolicySource source{PolicySettings{}};
+  for (int i = 0; i < 100; ++i)
+    arrive(source, pod({{"gpu-fraction", "0.5"}, {"gpu-policy", "luck"}}));
+  EXPECT_EQ(source.workload()->total, 0);
+}
+
+// After a restart with a lower limit the workload is that of the pods that run.
+TEST(PolicySourceTest, LearnsFromPodsThatRunWithMoreBurstThanIsAllowedNow) {
+  PolicySettings settings;
+  settings.requests.max_burst = 2;
+  PolicySource source(settings);
+  kube::Pod large = pod({{"gpu-mem", "1Gi"}, {"gpu-mem-limit", "3Gi"}});
+  for (int i = 0; i < 25; ++i) arrive(source, large);
+  EXPECT_EQ(source.workload()->total, 0) << "they wait, and are refused";
+  large.node = "n";
+  for (int i = 0; i < 25; ++i) arrive(source, large);
+  EXPECT_EQ(source.workload()->total, 25);
+}
+
 TEST(PolicySourceTest, KeepsAPlansPolicyAliveWhileItLearnsAnew) {
   PolicySource source{PolicySettings{}};
   const auto plan = source.plan(half());

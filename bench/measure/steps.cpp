@@ -174,9 +174,9 @@ Result<Report> measure(const StepsRun& run) {
       return bench.step_assume(*args, *plan, args->node_names[result.kept.front()]);
     });
     if (!assumed) return assumed.error();
-    std::string event = bench.event(round);
+    const std::string event = bench.event(round);
     steps.time("watch_event", [&] {
-      bench.step_watch_event(std::move(event));
+      bench.step_watch_event(event);
       return 0;
     });
     constexpr int kSidecars = 3;

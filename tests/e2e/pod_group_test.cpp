@@ -217,10 +217,28 @@ class PodGroupLoadTest : public PodGroupTest {
   /// Ends what runs, and adds singles up to so many. @returns the groups that are whole
   int turn_over(std::map<std::string, Life>& lives, int singles) {
     const SeenPods pods = watcher_.pods();
-    const auto now = TimePoint::clock::now();
-    auto groups = groups_in(pods);
-    int whole = 0;
     Names ending;
+    const int whole = end_groups(lives, groups_in(pods), ending);
+    const int present = end_others(lives, pods, ending);
+    try {
+      in_parallel(static_cast<int>(ending.size()),
+                  [&](int i) { cluster_.delete_pod(ending[static_cast<std::size_t>(i)]); });
+      std::vector<PodSpec> more;
+      for (int i = present; i < singles; ++i) {
+        more.push_back(fraction_pod("single-" + std::to_string(singles_made_++), "0.5"));
+      }
+      cluster_.add_pods(more);
+    } catch (const std::runtime_error&) {
+      // The API server is away: another time.
+    }
+    return whole;
+  }
+
+  /// Adds the members of groups that have run for a while. @returns the groups that are whole
+  template <class Groups>
+  int end_groups(std::map<std::string, Life>& lives, Groups groups, Names& ending) {
+    const auto now = TimePoint::clock::now();
+    int whole = 0;
     for (auto& [name, life] : lives) {
       const GroupNow& group = groups[name];
       if (group.bound > 0 && !life.first) life.first = now;
@@ -231,28 +249,23 @@ class PodGroupLoadTest : public PodGroupTest {
       life.ended = true;
       for (int i = 0; i < life.members; ++i) ending.push_back(member(name, i));
     }
-    int present = 0;
+    return whole;
+  }
+
+  /// Adds singles that have run for a while, and members of groups that were made by half.
+  /// @returns how many singles there are
+  int end_others(const std::map<std::string, Life>& lives, const SeenPods& pods, Names& ending) {
+    const auto now = TimePoint::clock::now();
+    int singles = 0;
     for (const auto& [uid, pod] : pods) {
       if (pod.deleted || pod.deleting) continue;
-      if (!pod.name.starts_with("single-")) {
-        if (!lives.contains(group_of(pod.name))) ending.push_back(pod.name);  // made by half
-        continue;
-      }
-      ++present;
-      if (!pod.node.empty() && now - pod.bound > 1s) ending.push_back(pod.name);
+      const bool single = pod.name.starts_with("single-");
+      if (single) ++singles;
+      const bool has_run = single && !pod.node.empty() && now - pod.bound > 1s;
+      const bool by_half = !single && !lives.contains(group_of(pod.name));
+      if (has_run || by_half) ending.push_back(pod.name);
     }
-    try {
-      in_parallel(static_cast<int>(ending.size()),
-                  [&](int i) { cluster_.delete_pod(ending[static_cast<std::size_t>(i)]); });
-      std::vector<PodSpec> more;
-      for (; present < singles; ++present) {
-        more.push_back(fraction_pod("single-" + std::to_string(singles_made_++), "0.5"));
-      }
-      cluster_.add_pods(more);
-    } catch (const std::runtime_error&) {
-      // The API server is away: another time.
-    }
-    return whole;
+    return singles;
   }
 
   /// The API server may be away for a part of it.

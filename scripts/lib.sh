@@ -2,8 +2,8 @@
 # Shared by the scripts in this folder and below; sourced, not run. Leaves the shell in the repository's root.
 set -euo pipefail
 
-script_path=$(cd "$(dirname "$0")" && pwd)/${0##*/}
-repo_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+script_path=$(cd "$(dirname "$0")" && pwd -P)/${0##*/}
+repo_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)  # as CMake names it
 script_name=${script_path#"$repo_root"/}
 script_name=${script_name#scripts/}
 cd "$repo_root"

@@ -1,6 +1,9 @@
 # shellcheck shell=bash
-# Which of our C++ sources a check looks at; sourced, after lib.sh, by tidy and check-gcc.
+# Runs a check on our C++ sources; sourced, after lib.sh, by tidy and check-gcc.
 #
+#   check_sources PRESET BASE FUNCTION
+#                            calls the function, which is exported, with each file of sources_of, several at a time;
+#                            fails if one call does
 #   default_base             the commit whose changes are looked at: origin/main; on it, or without a remote, the
 #                            previous commit; without one, nothing
 #   base_of_hours N          the last commit that is N hours older than HEAD; without one, the first commit
@@ -46,10 +49,10 @@ changed_sources() {
 }
 
 compiled_sources() { # PRESET
-  jq --exit-status --raw-output --arg root "$(pwd -P)/" --arg build "$(pwd -P)/build/" '
+  jq --exit-status --raw-output --arg root "$repo_root/" --arg build "$repo_root/build/" '
     [.[].file | select(startswith($root) and (startswith($build) | not)) | ltrimstr($root)] | unique |
     if length > 0 then .[] else false end' "build/$1/compile_commands.json" ||
-    die "the compile database of the preset $1 has no file of $(pwd -P)"
+    die "the compile database of the preset $1 has no file of $repo_root"
 }
 
 sources_of() { # PRESET BASE
@@ -66,6 +69,19 @@ sources_of() { # PRESET BASE
 
 # compile_command PRESET FILE: how the preset compiles it.
 compile_command() {
-  jq --exit-status --raw-output --arg file "$(pwd -P)/$2" 'map(select(.file == $file))[0].command' \
+  jq --exit-status --raw-output --arg file "$repo_root/$2" 'map(select(.file == $file))[0].command' \
     "build/$1/compile_commands.json"
+}
+
+check_sources() { # PRESET BASE FUNCTION
+  local files
+  build "$1" generated_sources >/dev/null
+  files=$(sources_of "$1" "$2") || return
+  [ -z "$2" ] || echo "$script_name: changes since $(repo_git rev-parse --short "$2")"
+  [ -n "$files" ] || { echo "$script_name: no C++ file changed" && return; }
+  echo "$script_name: $(wc -l <<<"$files") files"
+  export repo_root
+  export -f compile_command "$3"
+  xargs --delimiter='\n' --max-args=1 --max-procs="$(build_jobs)" bash -o pipefail -c '"$@"' "$script_name" "$3" <<<"$files" ||
+    die "there are findings; see above"
 }

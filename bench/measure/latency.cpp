@@ -1,6 +1,7 @@
 #include "bench/measure/latency.hpp"
 
 #include "base/json.hpp"
+#include "bench/median.hpp"
 
 #include <fmt/format.h>
 
@@ -37,18 +38,11 @@ double VerbTimes::paired_ratio() const {
   return *middle;
 }
 
-double drift(std::vector<double> values) {
+double drift(const std::vector<double>& values) {
   if (values.empty()) return 0;
-  const std::size_t third = std::max<std::size_t>(values.size() / 3, 1);
-  const auto median_of_third = [&](std::size_t from) {
-    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(from);
-    const auto middle = begin + static_cast<std::ptrdiff_t>(third / 2);
-    std::nth_element(begin, middle, begin + static_cast<std::ptrdiff_t>(third));
-    return *middle;
-  };
-  const double last = median_of_third(values.size() - third);
-  const double first = median_of_third(0);
-  return first == 0 ? 0 : last / first;
+  const auto third = static_cast<std::ptrdiff_t>(std::max<std::size_t>(values.size() / 3, 1));
+  const double first = median({values.begin(), values.begin() + third});
+  return first == 0 ? 0 : median({values.end() - third, values.end()}) / first;
 }
 
 std::string latency_table(const std::vector<VerbTimes>& verbs) {

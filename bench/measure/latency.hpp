@@ -11,6 +11,10 @@
 
 namespace tangram::bench {
 
+[[nodiscard]] inline double millis(std::chrono::nanoseconds time) {
+  return static_cast<double>(time.count()) / 1e6;
+}
+
 /// Times of one kind of request, in the order taken.
 class Latencies {
  public:
@@ -45,7 +49,7 @@ struct VerbTimes {
 
 /// How a figure changed while it was measured again and again: the median of the last third beside
 /// that of the first third. @returns the ratio; 0 if nothing was measured, or zeros at first
-[[nodiscard]] double drift(std::vector<double> values);
+[[nodiscard]] double drift(const std::vector<double>& values);
 
 /// "verb  p50  null p50  ratio  paired ratio  p99  null p99  ratio", a line each.
 [[nodiscard]] std::string latency_table(const std::vector<VerbTimes>& verbs);

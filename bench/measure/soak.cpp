@@ -9,7 +9,6 @@
 #include <chrono>
 #include <functional>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace tangram::bench {
@@ -17,8 +16,6 @@ namespace tangram::bench {
 namespace {
 
 using std::chrono::steady_clock;
-
-double millis(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) / 1e6; }
 
 /// What was measured in one part of the run.
 struct Part {
@@ -64,14 +61,13 @@ Result<void> schedule_until(steady_clock::time_point end, const SoakRun& run, Ve
 double drift_of(const std::vector<Part>& parts, double Part::*figure) {
   std::vector<double> values(parts.size());
   std::transform(parts.begin(), parts.end(), values.begin(), std::mem_fn(figure));
-  return drift(std::move(values));
+  return drift(values);
 }
 
 std::string table(const std::vector<Part>& parts) {
   std::string text =
       "part  pods  unplaced  refused  filter p50 ms  p99 ms  null p99 ms  bind p99 ms  lag p99 ms  "
-      "lag max ms  RSS "
-      "MiB\n";
+      "lag max ms  RSS MiB\n";
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Part& part = parts[i];
     text += fmt::format(
@@ -119,6 +115,7 @@ Result<Report> measure(const SoakRun& run) {
     if (auto done = schedule_until(end, run, verbs, number); !done) return done.error();
     if (verbs.filter_times().real.count() > 0) parts.push_back(part_of(verbs));
   }
+  if (parts.empty()) return fail(Errc::kInvalidArgument, "no pod came; give more seconds");
   const auto slowest =
       std::max_element(parts.begin(), parts.end(),
                        [](const Part& a, const Part& b) { return a.lag_max_ms < b.lag_max_ms; });

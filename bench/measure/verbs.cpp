@@ -74,8 +74,6 @@ Result<std::vector<VerbTimes>> with_planning(const VerbRun& run, Side& side, int
   return std::vector<VerbTimes>{std::move(filters)};
 }
 
-double millis(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) / 1e6; }
-
 /// @param beside  as of with_hostile_pods()
 std::string hostile_sentence(const VerbTimes& alone, const std::vector<VerbTimes>& beside) {
   const auto p99 = [](const VerbTimes& times) { return millis(times.real.percentile(99)); };

@@ -1,4 +1,5 @@
 // Calls of a process that runs already.
+#include "bench/median.hpp"
 #include "bench/stand_in/measurements.hpp"
 
 #include <sys/mman.h>

@@ -1,16 +1,12 @@
 #include "bench/stand_in/comparison.hpp"
 
+#include "bench/median.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 
 namespace tangram::bench {
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 double Comparison::bare() const { return median(bare_); }
 

@@ -52,7 +52,4 @@ class Comparison {
   std::vector<double> behind_;
 };
 
-/// Of the values, which must not be empty.
-[[nodiscard]] double median(std::vector<double> values);
-
 }  // namespace tangram::bench

@@ -235,8 +235,8 @@ class PodGroupLoadTest : public PodGroupTest {
   }
 
   /// Adds the members of groups that have run for a while. @returns the groups that are whole
-  template <class Groups>
-  int end_groups(std::map<std::string, Life>& lives, Groups groups, Names& ending) {
+  int end_groups(std::map<std::string, Life>& lives, std::map<std::string, GroupNow> groups,
+                 Names& ending) {
     const auto now = TimePoint::clock::now();
     int whole = 0;
     for (auto& [name, life] : lives) {

@@ -119,9 +119,11 @@ std::uint64_t most_growth(std::uint64_t bytes) {
   return rounded < bytes ? bytes : rounded;
 }
 
+/// In this order: what another thread allocates between the two counts as used. The other way
+/// round, what the pool has grown by for that thread would pass for idle.
 bool can_serve(CUmemoryPool pool, std::uint64_t bytes) {
-  const auto used = read_attribute(pool, kPoolUsedCurrent);
   const auto reserved = read_attribute(pool, kPoolReservedCurrent);
+  const auto used = read_attribute(pool, kPoolUsedCurrent);
   return used && reserved && *reserved >= *used && *reserved - *used >= bytes;
 }
 

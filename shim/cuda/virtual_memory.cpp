@@ -17,7 +17,9 @@
 namespace tangram::shim::cuda {
 namespace {
 
-/// While a mapping is made or ends: its address could be mapped again before it is recorded.
+/// While a mapping or a handle ends, or a mapping is made: its address could be mapped again before
+/// it is recorded; and of the last mapping and the last reference, which end together, the later
+/// one gives the memory back.
 constinit Mutex mappings;
 
 /// A piece of an array by all that names it, as one number.
@@ -99,6 +101,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
 }
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+  const Lock lock(mappings);
   // Before the driver can give the number to another handle.
   const Thing thing{Kind::kHandle, handle};
   const Removal removal = remove(thing);

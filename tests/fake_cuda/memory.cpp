@@ -214,6 +214,7 @@ FAKE_CUDA CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t
 }
 
 FAKE_CUDA CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+  hold_if_wanted(machine().file->hold_release);
   const std::lock_guard guard(machine().mutex);
   const auto found = machine().handles.find(handle);
   if (found == machine().handles.end() || found->second.references == 0) {

@@ -25,6 +25,7 @@ void shrink_to(Pool& pool, std::uint64_t bytes) {
 
 CUresult allocate_in(CUdeviceptr* pointer, std::uint64_t bytes, Pool* pool) {
   if (pool == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  hold_if_wanted(machine().file->hold_in_pool);
   const std::lock_guard guard(machine().mutex);
   if (machine().capturing != nullptr) {
     machine().capturing->bytes[pool->device] += bytes;
@@ -307,12 +308,15 @@ FAKE_CUDA CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t bytes) {
 }
 
 FAKE_CUDA CUresult cuMemPoolGetAttribute(CUmemoryPool handle, int attribute, void* value) {
-  const std::lock_guard guard(machine().mutex);
-  if (const int failure = machine().file->fail_pools; failure != 0) return failure;
-  const Pool& pool = *static_cast<Pool*>(handle);
   if (attribute != kPoolReservedCurrent && attribute != kPoolUsedCurrent) return kNotSupported;
-  *static_cast<std::uint64_t*>(value) =
-      attribute == kPoolReservedCurrent ? pool.reserved : pool.used;
+  if (const int failure = machine().file->fail_pools; failure != 0) return failure;
+  {
+    const std::lock_guard guard(machine().mutex);
+    const Pool& pool = *static_cast<Pool*>(handle);
+    *static_cast<std::uint64_t*>(value) =
+        attribute == kPoolReservedCurrent ? pool.reserved : pool.used;
+  }
+  if (attribute == kPoolUsedCurrent) hold_if_wanted(machine().file->hold_pool_used);
   return CUDA_SUCCESS;
 }
 

@@ -158,9 +158,15 @@ Answer as_driver(const Numbers&) {
 /// The commands that have been begun aside.
 std::vector<tangram::shim::Aside> asides;
 
-/// Begins a command in another thread, and returns when that thread waits or is done.
+/// Begins a command in another thread, with the same context, and returns when that thread waits or
+/// is done.
 Answer aside(const std::string& command) {
-  asides.emplace_back([command] { (void)execute(command); });
+  CUcontext context = nullptr;
+  (void)call("cuCtxGetCurrent", &context);
+  asides.emplace_back([command, context] {
+    (void)call("cuCtxSetCurrent", context);
+    (void)execute(command);
+  });
   asides.back().wait_until_it_waits();
   return {};
 }

@@ -1,5 +1,6 @@
 // What a container is told of its memory, and that it never gets more, by each way to allocate.
 #include "tests/shim/stand_in_rig.hpp"
+#include "tests/testing/eventually.hpp"
 
 #include <gtest/gtest.h>
 
@@ -242,6 +243,20 @@ TEST_F(CudaMemoryTest, AReleasedHandleCountsAsLongAsItIsMapped) {
   EXPECT_EQ(used(), 400 * kMiB);
   EXPECT_EQ(run("alloc", {700 * kMiB}).result, kOutOfMemory);
   ASSERT_EQ(run("unmap", {address.value(), 400 * kMiB}).result, 0);
+  EXPECT_EQ(used(), 0U);
+}
+
+TEST_F(CudaMemoryTest, AHandleThatIsReleasedWhileItIsUnmappedCountsUntilBothAreDone) {
+  const auto handle = run("create", {400 * kMiB, 1, 0});
+  const auto address = run("reserve", {400 * kMiB});
+  ASSERT_EQ(run("map", {address.value(), 400 * kMiB, handle.value()}).result, 0);
+  rig_.cards().hold_release = 1;
+  (void)run("aside release", {handle.value()});
+  ASSERT_TRUE(testing::eventually([&] { return rig_.cards().hold_release == 2; }));
+  (void)run("aside unmap", {address.value(), 400 * kMiB});
+  EXPECT_EQ(used(), 400 * kMiB);
+  rig_.cards().hold_release = 0;
+  (void)run("join");
   EXPECT_EQ(used(), 0U);
 }
 

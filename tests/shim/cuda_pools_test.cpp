@@ -1,5 +1,6 @@
 // Pools in the order of a stream, and graphs.
 #include "tests/shim/stand_in_rig.hpp"
+#include "tests/testing/eventually.hpp"
 
 #include <gtest/gtest.h>
 
@@ -159,6 +160,24 @@ TEST_F(CudaPoolsTest, APoolServesTheLastOfWhatItHas) {
   EXPECT_EQ(run("alloc-async", {12 * kMiB}).result, 0);
   EXPECT_EQ(run("alloc-async", {kMiB}).result, kOutOfMemory);
   EXPECT_EQ(used(), 992 * kMiB);
+}
+
+/// While a thread without room asks what the pool has idle, it grows for another thread.
+TEST_F(CudaPoolsTest, WhatAPoolGrowsByForAThreadIsNotIdleForAnother) {
+  ASSERT_EQ(run("alloc-async", {kMiB}).result, 0);
+  ASSERT_EQ(run("alloc", {936 * kMiB}).result, 0);
+  rig_.cards().hold_in_pool = 1;
+  (void)run("aside alloc-async", {32 * kMiB});
+  ASSERT_TRUE(testing::eventually([&] { return rig_.cards().hold_in_pool == 2; }));
+  rig_.cards().hold_pool_used = 1;
+  (void)run("aside alloc-async", {40 * kMiB});
+  ASSERT_TRUE(testing::eventually([&] { return rig_.cards().hold_pool_used == 2; }));
+  rig_.cards().hold_in_pool = 0;
+  ASSERT_TRUE(testing::eventually([&] { return rig_.really_used() == 1000 * kMiB; }));
+  rig_.cards().hold_pool_used = 0;
+  (void)run("join");
+  EXPECT_EQ(used(), 1000 * kMiB);
+  EXPECT_EQ(rig_.cards().cards[0].most_used, 1000 * kMiB);
 }
 
 TEST_F(CudaPoolsTest, PoolsOfHostMemoryDoNotCount) {

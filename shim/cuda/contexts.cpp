@@ -7,6 +7,7 @@
 #include "shim/cuda/lease.hpp"
 #include "shim/cuda/pools.hpp"
 #include "shim/cuda/records.hpp"
+#include "shim/cuda/virtual_memory.hpp"
 #include "shim/mutex.hpp"
 
 #include <array>
@@ -36,7 +37,7 @@ class Ending {
   /// The driver has destroyed the context.
   void complete() {
     if (context_ == nullptr) return;
-    remove_of(this, give_back);
+    end_with(this);
     settle_pools();
     context_ = nullptr;
   }

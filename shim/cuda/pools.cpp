@@ -26,7 +26,8 @@ struct Pool {
   CUmemoryPool handle = nullptr;
   Home home;
   std::uint64_t accounted = 0;
-  bool exported = false;  ///< another process can keep its memory
+  std::uint64_t in_flight = 0;  ///< accounted by threads that allocate in it now
+  bool exported = false;        ///< another process can keep its memory
 };
 
 /// More pools than programs have: their frameworks use one or two for each card.
@@ -61,7 +62,7 @@ Pool* find_or_add(CUmemoryPool handle, const Home& home) {
     return pool;
   }
   if (pools.count == kMaxPools) return nullptr;
-  pools.all[pools.count] = {.handle = handle, .home = home, .accounted = 0, .exported = false};
+  pools.all[pools.count] = {.handle = handle, .home = home};
   return &pools.all[pools.count++];
 }
 
@@ -72,7 +73,10 @@ Pool* find_or_add(CUmemoryPool handle, const Home& home) {
 bool settle(Pool& pool, std::uint64_t begun) {
   if (pool.home.card >= kMaxCards) return true;
   const std::uint64_t accounted = pool.accounted + begun;
-  const std::uint64_t now = read_attribute(pool.handle, kPoolReservedCurrent).value_or(accounted);
+  const std::uint64_t all = read_attribute(pool.handle, kPoolReservedCurrent).value_or(accounted);
+  // What it has grown by for other threads is accounted by them, until they settle it.
+  const std::uint64_t theirs = all > accounted ? std::min(all - accounted, pool.in_flight) : 0;
+  const std::uint64_t now = all - theirs;
   pool.accounted = now;
   if (now < accounted) release(pool.home.card, accounted - now);
   if (now <= accounted || reserve(pool.home.card, now - accounted)) return true;
@@ -127,12 +131,36 @@ bool can_serve(CUmemoryPool pool, std::uint64_t bytes) {
   return used && reserved && *reserved >= *used && *reserved - *used >= bytes;
 }
 
+/// A thread that has accounted these bytes is about to allocate in the pool.
+void begin_in(CUmemoryPool handle, const Home& home, std::uint64_t begun) {
+  const Lock lock(pools.mutex);
+  if (Pool* const pool = find_or_add(handle, home); pool != nullptr) pool->in_flight += begun;
+}
+
+/// Under the mutex.
+void end_in(Pool& pool, std::uint64_t begun) {
+  pool.in_flight -= std::min(begun, pool.in_flight);  // it may not have been known at first
+}
+
 /// The driver has allocated in the pool.
 /// @returns as settle(); true also if there are too many pools: then it stays accounted as it is
 bool account_in(CUmemoryPool handle, const Home& home, std::uint64_t begun) {
   const Lock lock(pools.mutex);
   Pool* const pool = find_or_add(handle, home);
-  return pool == nullptr || settle(*pool, begun);
+  if (pool == nullptr) return true;
+  end_in(*pool, begun);
+  return settle(*pool, begun);
+}
+
+/// The driver has refused to. What others have made the pool grow by may have passed for this
+/// thread's: it is accounted before this thread's goes.
+void abandon_in(CUmemoryPool handle, const Home& home, std::uint64_t begun) {
+  const Lock lock(pools.mutex);
+  if (Pool* const pool = find(handle); pool != nullptr) {
+    end_in(*pool, begun);
+    (void)settle(*pool, 0);
+  }
+  release(home.card, begun);
 }
 
 /// What a stream is asked for.
@@ -184,9 +212,10 @@ CUresult allocate_in(const Request& request, CUmemoryPool pool, const Home& home
   if (!reserve_or_trim(home.card, growth)) {
     return allocate_from_rest(request, pool, home, pointer, allocate);
   }
+  begin_in(pool, home, growth);
   const CUresult result = allocate();
   if (result != CUDA_SUCCESS) {
-    release(home.card, growth);
+    abandon_in(pool, home, growth);
     return result;
   }
   return account_in(pool, home, growth) ? result : take_back(request, home.card, *pointer);
@@ -262,7 +291,9 @@ void trim_pools(std::size_t card, std::uint64_t wanted) {
     const std::uint64_t keep = *reserved > wanted ? *reserved - wanted : 0;
     (void)driver::cuMemPoolTrimTo(pool.handle, keep);
     (void)settle(pool, 0);
-    wanted -= std::min(wanted, *reserved - std::min(*reserved, pool.accounted));
+    const std::uint64_t left =
+        read_attribute(pool.handle, kPoolReservedCurrent).value_or(*reserved);
+    wanted -= std::min(wanted, *reserved - std::min(*reserved, left));
   }
 }
 

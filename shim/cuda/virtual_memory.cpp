@@ -17,9 +17,9 @@
 namespace tangram::shim::cuda {
 namespace {
 
-/// While a mapping or a handle ends, or a mapping is made: its address could be mapped again before
-/// it is recorded; and of the last mapping and the last reference, which end together, the later
-/// one gives the memory back.
+/// While a mapping is made, or a mapping, a reference to a handle or an array's context ends: its
+/// address could be mapped again before it is recorded; and of the last mapping and the last
+/// reference, which end together, the later one gives the memory back.
 constinit Mutex mappings;
 
 /// A piece of an array by all that names it, as one number.
@@ -62,7 +62,8 @@ CUresult map_array(ArrayMapping* list, unsigned count, CUstream stream, Driver& 
 /// What the call does keeps the memory of a thing alive from now on.
 template <class Call>
 CUresult keep_by(Thing thing, Call&& call) {
-  const std::size_t kept = keep(thing);  // before it could be released
+  const Lock lock(mappings);  // or it could be released meanwhile
+  const std::size_t kept = keep(thing);
   const CUresult result = call();
   if (result != CUDA_SUCCESS) let_go(kept, give_back);
   return result;
@@ -71,6 +72,11 @@ CUresult keep_by(Thing thing, Call&& call) {
 }  // namespace
 
 void forget_mappings() { mappings.reset(); }
+
+void end_with(CUcontext context) {
+  const Lock lock(mappings);
+  remove_of(context, give_back);
+}
 
 CUresult end_array(Kind kind, void* array, DriverFunction<CUresult(void*)>& destroy) {
   const auto number = reinterpret_cast<std::uint64_t>(array);

@@ -56,6 +56,7 @@ struct CardFile {
   std::atomic<unsigned> query_us;       ///< that each query of an event takes, on the real clock
   std::atomic<int> hold_launch;         ///< as `hold`, of the next launch
   std::atomic<int> hold_in_pool;        ///< … of the next allocation in a pool, before it
+  std::atomic<int> hold_pool_reserved;  ///< … of the next question what a pool has, before it
   std::atomic<int> hold_pool_used;      ///< … of the next question what of a pool is in use
   std::atomic<int> hold_release;        ///< … of the next release of a handle, before it
   std::atomic<unsigned> dead_recorded;  ///< events that were recorded in a stream that is destroyed

@@ -310,6 +310,7 @@ FAKE_CUDA CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t bytes) {
 FAKE_CUDA CUresult cuMemPoolGetAttribute(CUmemoryPool handle, int attribute, void* value) {
   if (attribute != kPoolReservedCurrent && attribute != kPoolUsedCurrent) return kNotSupported;
   if (const int failure = machine().file->fail_pools; failure != 0) return failure;
+  if (attribute == kPoolReservedCurrent) hold_if_wanted(machine().file->hold_pool_reserved);
   {
     const std::lock_guard guard(machine().mutex);
     const Pool& pool = *static_cast<Pool*>(handle);

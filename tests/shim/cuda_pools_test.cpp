@@ -180,6 +180,29 @@ TEST_F(CudaPoolsTest, WhatAPoolGrowsByForAThreadIsNotIdleForAnother) {
   EXPECT_EQ(rig_.cards().cards[0].most_used, 1000 * kMiB);
 }
 
+/// Both have room. The first one accounts what the pool has when it has grown for the other, too.
+TEST_F(CudaPoolsTest, ThreadsThatMakeAPoolGrowTogetherFillTheLimit) {
+  ASSERT_EQ(run("alloc", {936 * kMiB}).result, 0);
+  rig_.cards().hold_in_pool = 1;
+  (void)run("aside alloc-async", {32 * kMiB});
+  ASSERT_TRUE(testing::eventually([&] { return rig_.cards().hold_in_pool == 2; }));
+  rig_.cards().hold_pool_reserved = 1;
+  (void)run("aside alloc-async", {32 * kMiB});
+  ASSERT_TRUE(testing::eventually([&] { return rig_.cards().hold_pool_reserved == 2; }));
+  rig_.cards().hold_in_pool = 0;
+  ASSERT_TRUE(testing::eventually([&] { return rig_.really_used() == 1000 * kMiB; }));
+  rig_.cards().hold_pool_reserved = 0;
+  (void)run("join");
+  EXPECT_EQ(used(), 1000 * kMiB);
+}
+
+TEST_F(CudaPoolsTest, ADriverThatRefusesAnAllocationInAPoolLeavesNothing) {
+  rig_.cards().fail_next = 700;
+  EXPECT_EQ(run("alloc-async", {kMiB}).result, 700);
+  EXPECT_EQ(used(), 0U);
+  EXPECT_EQ(run("alloc", {1000 * kMiB}).result, 0);
+}
+
 TEST_F(CudaPoolsTest, PoolsOfHostMemoryDoNotCount) {
   constexpr std::uint64_t kHost = 2;
   const auto pool = run("pool", {kHost, 0});

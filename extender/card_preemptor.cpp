@@ -105,7 +105,7 @@ CardPreemptor::DenialList CardPreemptor::due_of(DenialList denials) {
   parts_.promises.review(*cluster, parts_.pods);
   int least = model::kNoPriority;
   cluster->for_each_present(
-      [&](const auto& node) { least = std::min(least, node.node->least_priority); });
+      [&](const auto& node) { least = std::min(least, node.least_priority); });
   std::erase_if(denials, [&](const DenialPtr& denial) {
     return denial->pod->priority <= least || !is_due(*denial, cases_[denial->pod->uid]);
   });

@@ -6,10 +6,18 @@
 namespace tangram::model {
 
 NodeTag::NodeTag(const NodeState& node, Look look)
-    : look_version_(look.version),
+    : node_(&node),
+      look_version_(look.version),
       look_index_(look.index),
-      length_(node.name.size() <= kRoom ? static_cast<std::uint8_t>(node.name.size()) : kLonger) {
-  if (length_ != kLonger) std::copy(node.name.begin(), node.name.end(), name_.begin());
+      least_priority_(node.least_priority),
+      length_(fits(node.name) ? static_cast<std::uint8_t>(node.name.size()) : kLonger) {
+  node.name.copy(name_.data(), kRoom);
+}
+
+NodeTag::NameRest NodeTag::rest_of(const NodeState& node) {
+  NameRest rest{};
+  if (has_rest(node.name) && fits(node.name)) node.name.copy(rest.data(), rest.size(), kRestFrom);
+  return rest;
 }
 
 void ClusterSnapshot::lookup(std::span<const std::string_view> names,
@@ -23,22 +31,31 @@ void ClusterSnapshot::lookup(std::span<const std::string_view> names,
 /// In three steps: what a step asks for has come from memory when the next one reads it.
 void ClusterSnapshot::lookup_block(std::span<const std::string_view> names,
                                    std::span<Found> found) const {
-  std::array<std::uint32_t, kLookupBlock> hashes{};
-  std::array<NodeIndex, kLookupBlock> likely{};
+  // Not zeroed: each is written before it is read.
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init)
+  std::array<std::uint32_t, kLookupBlock> hashes;
+  std::array<NodeIndex, kLookupBlock> likely;
+  std::array<const NodeTag*, kLookupBlock> tags;
+  // NOLINTEND(cppcoreguidelines-pro-type-member-init)
   for (std::size_t i = 0; i < names.size(); ++i) {
     hashes[i] = hash_of(names[i]);
     names_->fetch(hashes[i]);
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
     likely[i] = names_->first(hashes[i]);
-    if (likely[i] != HashIndex::kNone) __builtin_prefetch(&tag(likely[i]));
+    if (likely[i] == kNoNode) continue;
+    tags[i] = &tag(likely[i]);
+    __builtin_prefetch(tags[i]);
+    if (NodeTag::has_rest(names[i])) __builtin_prefetch(&name_rest(likely[i]));
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    NodeIndex index = likely[i];
-    if (index != HashIndex::kNone && !stands_at(index, names[i])) {
-      index = index_of(names[i], hashes[i]).value_or(HashIndex::kNone);  // two have the same hash
+    if (likely[i] == kNoNode) {
+      found[i] = {};
+    } else if (is_of(names[i], likely[i], *tags[i])) {
+      found[i] = found_of(likely[i], *tags[i]);
+    } else {
+      found[i] = find_by_hash(names[i], hashes[i]);  // two have the same hash
     }
-    found[i] = index == HashIndex::kNone ? Found{} : present_at(index);
   }
 }
 
@@ -126,6 +143,8 @@ void NodeTable::store(NodeIndex index, NodePtr node) {
   const Look look = node && node->present ? looks_.join(node) : Look{};
   if (tag.look().version != 0) looks_.leave(tag.look());
   tag = node ? NodeTag(*node, look) : NodeTag();
+  run.nodes->name_rests[index % kNodesPerRun] =
+      node ? NodeTag::rest_of(*node) : NodeTag::NameRest{};
   run.nodes->nodes[index % kNodesPerRun] = std::move(node);
 }
 

@@ -18,26 +18,47 @@ namespace tangram::model {
 
 /// Where a node stands in the table. Stable while the node is known; reused afterwards.
 using NodeIndex = std::uint32_t;
+inline constexpr NodeIndex kNoNode = HashIndex::kNone;
 
 /// What a walk over thousands of nodes needs to know of each one, in a line of the processor's
 /// cache of its own: is it the node that is meant, and how does it look? Most looks are known, and
 /// such nodes are left where they lie in memory, which is what a walk would otherwise wait for.
 class alignas(64) NodeTag {
  public:
+  /// Of a name that is longer than the tag has room for, such as those of nodes on EKS and GKE:
+  /// what follows, in a line of its own.
+  using NameRest = std::array<char, 64>;
+
   NodeTag() = default;
+  /// @param node  outlives the tag
   NodeTag(const NodeState& node, Look look);
 
   /// Of the node; version 0 if none stands here, or it is not present.
   [[nodiscard]] Look look() const { return {.version = look_version_, .index = look_index_}; }
-  /// @param node  the one that this is the tag of
-  [[nodiscard]] bool is_of(std::string_view name, const NodeState& node) const {
-    if (length_ == kLonger) return node.name == name;
-    return length_ == name.size() && same_bytes(name_.data(), name.data(), length_);
+  /// As of the node; null if none stands here.
+  [[nodiscard]] const NodeState* node() const { return node_; }
+  [[nodiscard]] int least_priority() const { return least_priority_; }
+  /// @param rest  called if the name has one: returns rest_of() the node
+  template <class Rest>
+  [[nodiscard]] bool is_of(std::string_view name, Rest&& rest) const {
+    if (length_ != name.size()) return length_ == kLonger && node_->name == name;
+    if (!has_rest(name)) return same_bytes(name_.data(), name.data(), length_);
+    if (length_ == kLonger) return node_->name == name;
+    const NameRest& end = rest();
+    return same_bytes(name_.data(), name.data(), kRoom) &&
+           same_bytes(end.data(), name.data() + kRestFrom, length_ - kRestFrom);
   }
+  [[nodiscard]] static NameRest rest_of(const NodeState& node);
+  [[nodiscard]] static bool has_rest(std::string_view name) { return name.size() > kRoom; }
 
  private:
-  static constexpr std::uint8_t kRoom = 51;  // what is left of 64 bytes
+  static constexpr std::size_t kRoom = 39;      // what is left of 64 bytes
+  static constexpr std::size_t kRestFrom = 32;  // the shortest rest has eight bytes, too
   static constexpr std::uint8_t kLonger = 255;
+
+  [[nodiscard]] static bool fits(std::string_view name) {
+    return name.size() <= kRestFrom + sizeof(NameRest);
+  }
 
   /// Without a call, which takes longer than to compare a name.
   [[nodiscard]] static bool same_bytes(const char* a, const char* b, std::size_t size) {
@@ -56,18 +77,22 @@ class alignas(64) NodeTag {
     return !differ(size - kWord);  // overlaps the one before it
   }
 
+  const NodeState* node_ = nullptr;
   std::uint64_t look_version_ = 0;
   std::uint32_t look_index_ = 0;
-  std::uint8_t length_ = 0;  ///< of the name; kLonger = it has no room here
+  int least_priority_ = kNoPriority;
+  std::uint8_t length_ = 0;  ///< of the name; kLonger = it has no room in both
   std::array<char, kRoom> name_{};
 };
+static_assert(sizeof(NodeTag) == 64);
 
 /// Nodes are shared between snapshots in runs of this many, so that publishing one costs a
 /// pointer per run, not per node.
 inline constexpr std::size_t kNodesPerRun = 64;
-struct NodeRun {
+struct NodeRun {  // NOLINT(cppcoreguidelines-pro-type-member-init): made with zeros
   std::array<NodePtr, kNodesPerRun> nodes;
   std::array<NodeTag, kNodesPerRun> tags;  ///< of the same nodes
+  std::array<NodeTag::NameRest, kNodesPerRun> name_rests;
 };
 
 /// All that a reader may know, frozen at one moment. Safe to read from any thread, for as long
@@ -90,7 +115,8 @@ class ClusterSnapshot {
 
   /// A present node and where it stands, for caches beside the ledger.
   struct Found {
-    NodeIndex index = 0;
+    NodeIndex index = kNoNode;
+    int least_priority = kNoPriority;  ///< as of the node, without a look at it
     Look look = {};
     const NodeState* node = nullptr;  ///< null only where it says so
   };
@@ -98,13 +124,14 @@ class ClusterSnapshot {
     const auto index = index_of(name);
     return index ? found_at(*index) : std::nullopt;
   }
-  /// The same for many names, each to its place; null where there is no such node.
+  /// The same for many names, each to its place; null where there is no such node. Where one is
+  /// gone but still has pods, only the index is given.
   void lookup(std::span<const std::string_view> names, std::span<Found> found) const;
 
   /// @returns nothing if no present node stands there
   [[nodiscard]] std::optional<Found> found_at(NodeIndex index) const {
     if (index >= slots()) return std::nullopt;
-    const Found found = present_at(index);
+    const Found found = found_of(index, tag(index));
     return found.node == nullptr ? std::nullopt : std::optional(found);
   }
 
@@ -152,27 +179,40 @@ class ClusterSnapshot {
 
  private:
   [[nodiscard]] std::optional<NodeIndex> index_of(std::string_view name, std::uint32_t hash) const {
-    return names_->find(hash, [&](NodeIndex index) { return stands_at(index, name); });
+    return names_->find(hash, [&](NodeIndex index) { return is_of(name, index, tag(index)); });
+  }
+  /// @returns as lookup() does
+  [[nodiscard]] Found find_by_hash(std::string_view name, std::uint32_t hash) const {
+    const auto index = index_of(name, hash);
+    return index ? found_of(*index, tag(*index)) : Found{};
   }
   /// Names that are looked up together.
   static constexpr std::size_t kLookupBlock = 64;
   /// @param names  at most kLookupBlock
   void lookup_block(std::span<const std::string_view> names, std::span<Found> found) const;
+  /// @param tag  of what stands at the index
+  [[nodiscard]] bool is_of(std::string_view name, NodeIndex index, const NodeTag& tag) const {
+    return tag.is_of(name, [&]() -> const NodeTag::NameRest& { return name_rest(index); });
+  }
+  /// @param tag  of what stands at the index
+  /// @returns only the index if no present node stands there
+  [[nodiscard]] static Found found_of(NodeIndex index, const NodeTag& tag) {
+    if (tag.look().version == 0) return {.index = index};
+    return {.index = index,
+            .least_priority = tag.least_priority(),
+            .look = tag.look(),
+            .node = tag.node()};
+  }
   // For these, index < slots().
 
-  [[nodiscard]] bool stands_at(NodeIndex index, std::string_view name) const {
-    return tag(index).is_of(name, *slot(index));
-  }
-  /// @returns null if no present node stands there
-  [[nodiscard]] Found present_at(NodeIndex index) const {
-    const Look look = tag(index).look();
-    return look.version == 0 ? Found{} : Found{index, look, slot(index).get()};
-  }
   [[nodiscard]] const NodePtr& slot(NodeIndex index) const {
     return runs_[index / kNodesPerRun]->nodes[index % kNodesPerRun];
   }
   [[nodiscard]] const NodeTag& tag(NodeIndex index) const {
     return runs_[index / kNodesPerRun]->tags[index % kNodesPerRun];
+  }
+  [[nodiscard]] const NodeTag::NameRest& name_rest(NodeIndex index) const {
+    return runs_[index / kNodesPerRun]->name_rests[index % kNodesPerRun];
   }
 
   std::uint64_t version_ = 0;

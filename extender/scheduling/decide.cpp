@@ -26,6 +26,7 @@ struct Ranked {
 struct Rejected {
   std::uint32_t index;  ///< in the order asked
   model::Misfit misfit;
+  int least_priority;            ///< of the pods on the node
   const model::NodeState* node;  ///< null = not known
 };
 
@@ -91,19 +92,13 @@ bool is_being_emptied(const model::NodeState& node, int priority) {
 /// It gives up a nomination to an unresolvable node, and evicts pods elsewhere.
 bool eviction_could_help(const FilterQuestion& question, const Rejected& rejected) {
   if (question.names[rejected.index] == question.nominated_node) return true;
-  if (rejected.node == nullptr || rejected.node->least_priority >= question.priority) return false;
+  if (rejected.node == nullptr || rejected.least_priority >= question.priority) return false;
   return model::resolvable(rejected.misfit) || is_being_emptied(*rejected.node, question.priority);
 }
 
 FilterResult why_none_fits(const FilterQuestion& question, const std::vector<Rejected>& rejected) {
-  // Else the walk would wait for the memory of each node, one after the other.
-  constexpr std::size_t kAhead = 16;
   FilterResult result;
-  for (std::size_t i = 0; i < rejected.size(); ++i) {
-    if (i + kAhead < rejected.size() && rejected[i + kAhead].node != nullptr) {
-      __builtin_prefetch(&rejected[i + kAhead].node->least_priority);
-    }
-    const Rejected& node = rejected[i];
+  for (const Rejected& node : rejected) {
     auto& list = eviction_could_help(question, node) ? result.failed : result.unresolvable;
     list.push_back({question.names[node.index], model::reason(node.misfit)});
     result.nearest = std::max(result.nearest, std::optional(node.misfit));
@@ -133,7 +128,7 @@ FilterResult filter(const FilterQuestion& question, const PodView& cluster, cons
         const bool refused = any_refused && question.refused.contains(block[i]);
         fitting.add({verdicts[i].score, index, refused});
       } else if (fitting.empty()) {
-        rejected.push_back({index, *verdicts[i].misfit, nodes[i].node});
+        rejected.push_back({index, *verdicts[i].misfit, nodes[i].least_priority, nodes[i].node});
       }
     }
   }

@@ -3,6 +3,7 @@
 #include "extender/scheduling/forget_oldest.hpp"
 
 #include <utility>
+#include <vector>
 
 namespace tangram::extender {
 
@@ -11,11 +12,13 @@ void Denials::denied(const kube::Pod& pod, std::span<const std::string_view> nam
   auto denial = std::make_shared<Denial>();
   denial->pod = cluster::waiting_pod(pod);
   denial->nodes.resize(cluster.slots());
-  for (const std::string_view name : names) {
-    if (const auto index = cluster.index_of(name)) {
-      denial->nodes[*index] = true;
+  std::vector<model::ClusterSnapshot::Found> found(names.size());
+  cluster.lookup(names, found);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (found[i].index != model::kNoNode) {
+      denial->nodes[found[i].index] = true;
     } else if (denial->unknown.size() < kMostUnknown) {
-      denial->unknown.emplace(name);
+      denial->unknown.emplace(names[i]);
     }
   }
   denial->version = cluster.version();

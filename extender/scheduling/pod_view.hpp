@@ -32,7 +32,7 @@ class PodView {
     return found == replaced_.end() ? nullptr : &found->second;
   }
   static model::ClusterSnapshot::Found made_up(const model::NodeState& node) {
-    return {.index = 0, .look = {}, .node = &node};
+    return {.least_priority = node.least_priority, .node = &node};
   }
   /// @returns nothing for a node that is not known or not present
   [[nodiscard]] std::optional<model::ClusterSnapshot::Found> lookup(std::string_view name) const {

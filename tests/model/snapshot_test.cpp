@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -224,19 +226,28 @@ TEST(NodeTableTest, SharesTheRunsThatDidNotChange) {
   EXPECT_EQ(table.publish()->at(kNodesPerRun)->cards().size(), 1U);
 }
 
-// Names stand in a node's tag as far as they have room there.
+// Names stand in a node's tag as far as they have room there, and beside it.
 TEST_F(SnapshotTest, FindsNodesWhateverTheLengthOfTheirNames) {
   std::vector<std::string> all;
-  for (const std::size_t length : {1U, 7U, 8U, 9U, 16U, 17U, 24U, 42U, 43U, 44U, 253U}) {
+  for (std::size_t length = 1; length < 110; ++length) {
     all.push_back(std::string(length - 1, 'x') + "a");
     all.push_back(std::string(length - 1, 'x') + "b");
+    all.push_back("y" + std::string(length, 'x'));
+  }
+  for (const std::size_t length : {253U, 254U, 255U, 300U}) {
+    all.push_back(std::string(length, 'x'));
   }
   for (const std::string& name : all) put(name);
   const auto snapshot = ledger_.snapshot();
-  for (const std::string& name : all) {
+  std::vector<std::string_view> names(all.begin(), all.end());
+  std::vector<ClusterSnapshot::Found> together(names.size());
+  snapshot->lookup(names, together);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string& name = all[i];
     const auto found = snapshot->lookup(name);
     ASSERT_TRUE(found) << name;
     EXPECT_EQ(found->node->name, name);
+    EXPECT_EQ(together[i].node, found->node);
     EXPECT_EQ(snapshot->at(found->index), found->node);
     EXPECT_FALSE(snapshot->lookup(name.substr(1) + "c"));
   }
@@ -252,10 +263,51 @@ TEST_F(SnapshotTest, FindsManyNodesAtATime) {
   snapshot->lookup(names, found);
   EXPECT_EQ(found[0].node, snapshot->find("b"));
   EXPECT_EQ(found[1].node, nullptr);
+  EXPECT_EQ(found[1].index, snapshot->index_of("gone"));
   EXPECT_EQ(found[2].node, snapshot->find("a"));
   EXPECT_EQ(found[2].index, snapshot->lookup("a")->index);
   EXPECT_EQ(found[3].node, nullptr);
+  EXPECT_EQ(found[3].index, kNoNode);
   EXPECT_EQ(found[4].node, found[0].node);
+}
+
+TEST_F(SnapshotTest, FindsNodesWhoseNamesShareAHash) {
+  std::map<std::uint32_t, std::string> by_hash;
+  std::array<std::string, 2> alike;
+  for (int i = 0; alike[0].empty(); ++i) {
+    const std::string name = "n" + std::to_string(i);
+    const auto [other, is_new] = by_hash.emplace(hash_of(name), name);
+    if (!is_new) alike = {other->second, name};
+  }
+  for (const std::string& name : alike) put(name);
+  const auto snapshot = ledger_.snapshot();
+  const std::vector<std::string_view> names(alike.begin(), alike.end());
+  std::vector<ClusterSnapshot::Found> found(names.size());
+  snapshot->lookup(names, found);
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(found[i].node->name, names[i]);
+  ledger_.remove_node(alike[0]);
+  EXPECT_FALSE(ledger_.snapshot()->lookup(alike[0]));
+  EXPECT_TRUE(ledger_.snapshot()->lookup(alike[1]));
+}
+
+TEST_F(SnapshotTest, ForgetsTheNameOfTheNodeThatStoodInAPlaceBefore) {
+  const std::string before = "gke-cluster-name-default-pool-a100-1a2b3c4d-abcd";
+  const std::string after = "gke-cluster-name-default-pool-a100-1a2b3c4d-wxyz";
+  put(before);
+  ledger_.remove_node(before);
+  put(after);
+  EXPECT_FALSE(ledger_.snapshot()->lookup(before));
+  EXPECT_EQ(ledger_.snapshot()->lookup(after).value().node->name, after);
+}
+
+TEST_F(SnapshotTest, TellsTheLeastPriorityOnANode) {
+  put("a");
+  const auto least = [&] { return ledger_.snapshot()->lookup("a").value().least_priority; };
+  EXPECT_EQ(least(), kNoPriority);
+  observe("p", "a");
+  EXPECT_EQ(least(), 0);
+  EXPECT_TRUE(ledger_.release("p"));
+  EXPECT_EQ(least(), kNoPriority);
 }
 
 class LookTest : public SnapshotTest {

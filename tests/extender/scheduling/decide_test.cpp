@@ -55,13 +55,16 @@ class DecideTest : public ::testing::Test {
   }
 
   FilterResult filter_all(std::size_t short_list = 0) {
+    return filter_all(*ledger_.snapshot(), short_list);
+  }
+  FilterResult filter_all(const PodView& view, std::size_t short_list = 0) {
     return filter({.names = names_,
                    .demand = demand_,
                    .refused = refused_,
                    .short_list = short_list,
                    .priority = priority_,
                    .nominated_node = nominated_},
-                  *ledger_.snapshot(), judge());
+                  view, judge());
   }
   std::vector<HostScore> prioritize_all() {
     return prioritize(names_, *ledger_.snapshot(), judge(), refused_);
@@ -151,6 +154,16 @@ TEST_F(DecideTest, SplitsReasonsByWhetherEvictionCouldHelp) {
   EXPECT_EQ(result.unresolvable[1].reason, model::reason(model::Misfit::kNoCards));
   EXPECT_EQ(result.unresolvable[2].name, "sick");
   EXPECT_EQ(result.unresolvable[2].reason, model::reason(model::Misfit::kUnavailable));
+}
+
+TEST_F(DecideTest, AnEvictionCouldHelpByThePodsThatANodeIsSeenWith) {
+  add_free("a");
+  const auto snapshot = ledger_.snapshot();
+  PodView view(*snapshot);
+  view.replace(
+      model::with_pod(*view.find("a"), allocation("on-a", "a", {granted("GPU-a", 81'920, 1000)})));
+  names_ = {"a"};
+  EXPECT_EQ(filter_all(view).failed.size(), 1U);
 }
 
 TEST_F(DecideTest, SaysNothingOfOtherNodesWhereOneFits) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 namespace tangram::shim {
 namespace {
 
@@ -25,6 +27,12 @@ class CudaPoolsTest : public ::testing::Test {
     const std::uint64_t accounted = rig_.accounted();
     EXPECT_EQ(accounted, rig_.really_used());
     return accounted;
+  }
+  /// Another thread allocates in the pool, until the driver holds it there.
+  void allocate_aside(std::uint64_t bytes, std::atomic<int>& hold) {
+    hold = 1;
+    (void)run("aside alloc-async", {bytes});
+    ASSERT_TRUE(testing::eventually([&] { return hold == 2; }));
   }
 
   StandInRig rig_;
@@ -166,12 +174,8 @@ TEST_F(CudaPoolsTest, APoolServesTheLastOfWhatItHas) {
 TEST_F(CudaPoolsTest, WhatAPoolGrowsByForAThreadIsNotIdleForAnother) {
   ASSERT_EQ(run("alloc-async", {kMiB}).result, 0);
   ASSERT_EQ(run("alloc", {936 * kMiB}).result, 0);
-  rig_.cards().hold_in_pool = 1;
-  (void)run("aside alloc-async", {32 * kMiB});
-  ASSERT_TRUE(testing::eventually([&] { return rig_.cards().hold_in_pool == 2; }));
-  rig_.cards().hold_pool_used = 1;
-  (void)run("aside alloc-async", {40 * kMiB});
-  ASSERT_TRUE(testing::eventually([&] { return rig_.cards().hold_pool_used == 2; }));
+  allocate_aside(32 * kMiB, rig_.cards().hold_in_pool);
+  allocate_aside(40 * kMiB, rig_.cards().hold_pool_used);
   rig_.cards().hold_in_pool = 0;
   ASSERT_TRUE(testing::eventually([&] { return rig_.really_used() == 1000 * kMiB; }));
   rig_.cards().hold_pool_used = 0;
@@ -183,12 +187,8 @@ TEST_F(CudaPoolsTest, WhatAPoolGrowsByForAThreadIsNotIdleForAnother) {
 /// Both have room. The first one accounts what the pool has when it has grown for the other, too.
 TEST_F(CudaPoolsTest, ThreadsThatMakeAPoolGrowTogetherFillTheLimit) {
   ASSERT_EQ(run("alloc", {936 * kMiB}).result, 0);
-  rig_.cards().hold_in_pool = 1;
-  (void)run("aside alloc-async", {32 * kMiB});
-  ASSERT_TRUE(testing::eventually([&] { return rig_.cards().hold_in_pool == 2; }));
-  rig_.cards().hold_pool_reserved = 1;
-  (void)run("aside alloc-async", {32 * kMiB});
-  ASSERT_TRUE(testing::eventually([&] { return rig_.cards().hold_pool_reserved == 2; }));
+  allocate_aside(32 * kMiB, rig_.cards().hold_in_pool);
+  allocate_aside(32 * kMiB, rig_.cards().hold_pool_reserved);
   rig_.cards().hold_in_pool = 0;
   ASSERT_TRUE(testing::eventually([&] { return rig_.really_used() == 1000 * kMiB; }));
   rig_.cards().hold_pool_reserved = 0;

@@ -58,6 +58,11 @@ class GrantSigningTest : public ::testing::Test {
     if (!eventually([&] { return app_->pods().find(uid) != nullptr; })) return "not seen";
     return Caller(app_->port()).bind(pod, uid, node);
   }
+  /// The extender writes a grant that somebody has changed anew, within 0.1 s. It cannot while it
+  /// does not read the pod.
+  void leave_changed(const std::string& pod) {
+    cluster_.api.plan().add({.match = testing::read_of(pod), .fault = {}});
+  }
   /// A pod that its author has bound by himself, and then given a grant of all of card a-0.
   std::string forge(const std::string& name, const model::Signer& by) {
     const std::string uid = add_pod(name, "1");
@@ -155,6 +160,7 @@ TEST_F(GrantSigningTest, WhereTheyAreNotASignedGrantStaysThough) {
   serve();
   ASSERT_EQ(bind("p", "a"), "");
   ASSERT_TRUE(shows(by_key(id(first_)), 1));
+  leave_changed("p");
   std::string text = cluster_.pod("p").annotations.at("gpu-grant");
   text.replace(text.find("\"milli\":500"), 11, "\"milli\":100");
   annotate("p", text);
@@ -169,6 +175,7 @@ TEST_F(GrantSigningTest, AnOwnerWhoChangesHisGrantHidesNothing) {
   config_.grants.required = true;
   serve();
   ASSERT_EQ(bind("p", "a"), "");
+  leave_changed("p");
   std::string text = cluster_.pod("p").annotations.at("gpu-grant");
   const MilliGpu before = granted(0) + granted(1);
   ASSERT_EQ(before, MilliGpu(500));
@@ -182,6 +189,7 @@ TEST_F(GrantSigningTest, NeitherDoesOneWhosePodRuns) {
   config_.grants.required = true;
   serve();
   ASSERT_EQ(bind("p", "a"), "");
+  leave_changed("p");
   runs("p");
   std::string text = cluster_.pod("p").annotations.at("gpu-grant");
   text.replace(text.find("\"milli\":500"), 11, "\"milli\":100");
@@ -190,6 +198,20 @@ TEST_F(GrantSigningTest, NeitherDoesOneWhosePodRuns) {
   EXPECT_EQ(granted(0) + granted(1), MilliGpu(500)) << "what was proven stays";
   annotate("p", "{");
   EXPECT_TRUE(shows(R"(tangram_pod_findings{finding="GrantInvalid"})", 1));
+  EXPECT_EQ(granted(0) + granted(1), MilliGpu(500));
+}
+
+TEST_F(GrantSigningTest, WhatAnOwnerChangesIsSignedAnew) {
+  config_.grants.required = true;
+  serve();
+  ASSERT_EQ(bind("p", "a"), "");
+  annotate("p", "{");
+  EXPECT_TRUE(eventually([&] {
+    const std::string text = cluster_.pod("p").annotations.at("gpu-grant");
+    const auto parts = model::split_signature(text);
+    return parts && first_.verifying_key().verifies(parts->text, *base64_decode(parts->signature));
+  }));
+  EXPECT_TRUE(shows(by_key(id(first_)), 1));
   EXPECT_EQ(granted(0) + granted(1), MilliGpu(500));
 }
 

@@ -19,6 +19,13 @@ using std::chrono::milliseconds;
 /// Of the tasks that look for something to do: what they wait for takes seconds.
 constexpr milliseconds kTaskInterval{1'000};
 
+/// The API server and kube-scheduler mostly run on the same machine, and need cores as well.
+constexpr std::size_t kMostFilterHelpers = 3;
+
+std::size_t filter_helpers(const config::Config::Server& server) {
+  return std::min(server_threads(server) - 1, kMostFilterHelpers);
+}
+
 /// client-go waits up to 30 s for a server that was away; here no pod gets its card meanwhile, and
 /// three watches of a replica or two are little load.
 constexpr milliseconds kLongestWatchBackoff{5'000};
@@ -190,7 +197,8 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
                  [this](const AdmissionService::Done& done) { admission_metrics_.count(done); }),
       verbs_(verb_parts(), {.short_list = static_cast<std::size_t>(config.scheduler.short_list),
                             .hold_ttl = config.scheduler.hold_ttl,
-                            .long_hold_ttl = config.scheduler.long_hold_ttl}),
+                            .long_hold_ttl = config.scheduler.long_hold_ttl,
+                            .filter_helpers = filter_helpers(config.server)}),
       verb_routes_({.bind_workers = static_cast<std::size_t>(config.bind.workers),
                     .bind_queue = static_cast<std::size_t>(config.bind.queue),
                     .bind_timeout = config.bind.timeout},

@@ -40,11 +40,10 @@ constexpr std::chrono::milliseconds kShortDrain{2'000};
 
 http::Options server_options(const config::Config& config) {
   const auto& server = config.server;
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   http::Options options;
   options.address = server.listen.address;
   options.port = server.listen.port;
-  options.threads = server.threads == 0 ? cores : static_cast<std::size_t>(server.threads);
+  options.threads = server_threads(server);
   options.max_body_bytes = static_cast<std::size_t>(server.max_body_mib) << 20U;
   options.max_header_bytes = static_cast<std::size_t>(server.max_header_kib) << 10U;
   options.max_connections = static_cast<std::size_t>(server.max_connections);
@@ -107,6 +106,11 @@ void warn_of_open_verbs(const config::Config& config) {
 }
 
 }  // namespace
+
+std::size_t server_threads(const config::Config::Server& server) {
+  if (server.threads != 0) return static_cast<std::size_t>(server.threads);
+  return std::max(1U, std::thread::hardware_concurrency());
+}
 
 Result<void> Listeners::open(Listener& listener, http::Options options, const Clock& clock,
                              Routes routes) {

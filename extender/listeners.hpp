@@ -8,6 +8,7 @@
 
 #include <prometheus/collectable.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,9 @@ class Router;
 }  // namespace tangram::http
 
 namespace tangram::extender {
+
+/// Threads that serve requests.
+[[nodiscard]] std::size_t server_threads(const config::Config::Server& server);
 
 /// What the service listens on: for kube-scheduler and people, for the API server's webhook calls,
 /// and for probes and scrapes. Each has its own threads, connections and memory, so that none can

@@ -9,13 +9,12 @@
 
 namespace tangram::policies {
 
-ChoiceCache::Answer::Answer(std::uint64_t version, const Verdict& verdict)
-    : version_(version),
-      word_(verdict.fits() ? verdict.score
-                           : kMisfitWords + static_cast<std::int64_t>(*verdict.misfit)) {}
+void ChoiceCache::Pass::make_room(std::size_t places) const {
+  if (shape_->answers.size() < places) shape_->answers.resize(places);
+}
 
-void ChoiceCache::Pass::judge(std::span<const model::ClusterSnapshot::Found> nodes,
-                              std::span<Verdict> verdicts) {
+std::size_t ChoiceCache::Pass::judge(std::span<const model::ClusterSnapshot::Found> nodes,
+                                     std::span<Verdict> verdicts, Walk& walk) const {
   Unknown unknown;
   const std::span<const Answer> answers = shape_->answers;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
@@ -26,11 +25,13 @@ void ChoiceCache::Pass::judge(std::span<const model::ClusterSnapshot::Found> nod
       unknown.push_back(i);
     }
   }
-  judge_unknown(nodes, unknown, verdicts);
+  return judge_unknown(nodes, unknown, verdicts, walk);
 }
 
-void ChoiceCache::Pass::judge_unknown(std::span<const model::ClusterSnapshot::Found> nodes,
-                                      const Unknown& unknown, std::span<Verdict> verdicts) {
+std::size_t ChoiceCache::Pass::judge_unknown(std::span<const model::ClusterSnapshot::Found> nodes,
+                                             const Unknown& unknown, std::span<Verdict> verdicts,
+                                             Walk& walk) const {
+  std::size_t asked = 0;
   const model::FetchAhead ahead(unknown.size(),
                                 [&](std::size_t i) { return nodes[unknown[i]].node; });
   for (std::size_t next = 0; next < unknown.size(); ++next) {
@@ -42,34 +43,48 @@ void ChoiceCache::Pass::judge_unknown(std::span<const model::ClusterSnapshot::Fo
     if (known != nullptr) {
       known->put_into(verdicts[i]);
     } else {
-      verdicts[i] = judge_anew(nodes[i], key);
+      verdicts[i] = judge_anew(nodes[i], key, walk);
+      ++asked;
     }
   }
+  return asked;
 }
 
-Verdict ChoiceCache::Pass::ask_policy(const model::NodeState& node) {
+Verdict ChoiceCache::Pass::ask_policy(const model::NodeState& node, Walk& walk) const {
   const std::int64_t skipped = budget_.skipped();
-  const auto choice = policy_.choose(demand_, node, budget_, &memo_);
+  const auto choice = policy_.choose(demand_, node, budget_, &walk.memo_);
   if (choice) return {.score = choice->score, .misfit = {}};
   const bool tried = budget_.skipped() == skipped;
   return {.score = 0,
           .misfit = tried ? model::why_not(demand_.gpu, node) : model::Misfit::kNotTried};
 }
 
-Verdict ChoiceCache::Pass::judge_anew(const model::ClusterSnapshot::Found& found, model::Look key) {
-  if (key.version == 0) return ask_policy(*found.node);
-  if (untried_.contains(key.version)) return {.score = 0, .misfit = model::Misfit::kNotTried};
-  std::vector<Answer>& answers = shape_->answers;
-  if (key.index >= answers.size()) {
-    answers.resize(std::max<std::size_t>(cluster_.slots(), key.index + std::size_t{1}));
-  }
-  const Verdict verdict = ask_policy(*found.node);
+Verdict ChoiceCache::Pass::judge_anew(const model::ClusterSnapshot::Found& found, model::Look key,
+                                      Walk& walk) const {
+  if (key.version == 0) return ask_policy(*found.node, walk);
+  if (walk.untried_.contains(key.version)) return {.score = 0, .misfit = model::Misfit::kNotTried};
+  const Verdict verdict = ask_policy(*found.node, walk);
   if (verdict.misfit == model::Misfit::kNotTried) {
-    untried_.insert(key.version);
+    walk.untried_.insert(key.version);
   } else {
-    answers[key.index] = Answer(key.version, verdict);
+    remember(key, verdict, walk.alone_);
   }
   return verdict;
+}
+
+void ChoiceCache::Pass::remember(model::Look key, const Verdict& verdict, bool alone) const {
+  if (alone) make_room(key.index + std::size_t{1});
+  if (key.index < shape_->answers.size()) {
+    shape_->answers[key.index].set(key.version, verdict);
+  } else {
+    want_place(key.index);
+  }
+}
+
+void ChoiceCache::Pass::want_place(std::uint32_t index) const {
+  std::size_t wanted = shape_->wanted;
+  while (wanted <= index && !shape_->wanted.compare_exchange_weak(wanted, index + std::size_t{1})) {
+  }
 }
 
 std::vector<ChoiceCache::KeyPtr> ChoiceCache::shapes() const {

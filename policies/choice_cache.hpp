@@ -7,6 +7,8 @@
 
 #include <boost/container/small_vector.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -49,26 +51,33 @@ struct Verdict {
 /// time.
 ///
 /// Threads: safe. One pass of a shape goes on at a time; the next one waits and finds its work
-/// done.
+/// done. Several threads may share the walk of a pass.
 class ChoiceCache {
  private:
-  /// A verdict in 16 bytes: many are kept.
+  /// A verdict in 16 bytes: many are kept. Threads: one pass has one version for each place, so
+  /// those that write at a time write the same.
   class Answer {
    public:
-    Answer() = default;
-    Answer(std::uint64_t version, const Verdict& verdict);
     [[nodiscard]] bool is_of(std::uint64_t version) const {
-      return version_ == version && version != 0;
+      return shared(version_).load(std::memory_order_acquire) == version && version != 0;
+    }
+    void set(std::uint64_t version, const Verdict& verdict) {
+      const std::int64_t word = verdict.fits()
+                                    ? verdict.score
+                                    : kMisfitWords + static_cast<std::int64_t>(*verdict.misfit);
+      shared(word_).store(word, std::memory_order_relaxed);
+      shared(version_).store(version, std::memory_order_release);
     }
     /// Member by member: a whole one would be written in parts and then read at once, for which
     /// processors wait.
     void put_into(Verdict& verdict) const {
-      const bool fits = word_ >= kMisfitWords + static_cast<std::int64_t>(model::kMisfits);
-      verdict.score = fits ? word_ : 0;
+      const std::int64_t word = shared(word_).load(std::memory_order_relaxed);
+      const bool fits = word >= kMisfitWords + static_cast<std::int64_t>(model::kMisfits);
+      verdict.score = fits ? word : 0;
       if (fits) {
         verdict.misfit.reset();
       } else {
-        verdict.misfit = static_cast<model::Misfit>(word_ - kMisfitWords);
+        verdict.misfit = static_cast<model::Misfit>(word - kMisfitWords);
       }
     }
 
@@ -76,12 +85,20 @@ class ChoiceCache {
     /// Scores are far from the ends of their range: they are millionths of cards.
     static constexpr std::int64_t kMisfitWords = std::numeric_limits<std::int64_t>::min();
 
-    std::uint64_t version_ = 0;  ///< of the look, or the node; 0 = nothing remembered
-    std::int64_t word_ = 0;      ///< the score, or which misfit it is: lower than any score
+    template <class Number>
+    static std::atomic_ref<Number> shared(Number& number) {
+      return std::atomic_ref<Number>(number);
+    }
+
+    // Mutable, since std::atomic_ref of C++20 refers to nothing const.
+    mutable std::uint64_t version_ = 0;  ///< of the look, or the node; 0 = nothing remembered
+    mutable std::int64_t word_ = 0;      ///< the score, or which misfit it is: lower than any score
   };
   struct Shape {
     std::mutex busy;
     std::vector<Answer> answers;  ///< by the index of looks, or of nodes
+    /// An answer that had no place there: the next pass makes room.
+    std::atomic<std::size_t> wanted{0};
   };
 
  public:
@@ -93,6 +110,14 @@ class ChoiceCache {
   /// One shape's walk over the nodes. Holds the shape: keep it no longer than the walk.
   class Pass {
    public:
+    /// What one thread has found out so far.
+    class Walk {
+      friend class Pass;
+      model::CardMemo memo_;
+      std::set<std::uint64_t> untried_;  ///< versions of what the budget did not suffice for
+      bool alone_ = false;               ///< while nobody else judges
+    };
+
     /// The node outlives the pass.
     /// @returns kNotTried, which is not remembered, where the budget did not suffice
     [[nodiscard]] Verdict judge(const model::ClusterSnapshot::Found& found) {
@@ -101,7 +126,17 @@ class ChoiceCache {
       return verdict;
     }
     /// The same for many nodes, each to its place. Those that are null are left out.
-    void judge(std::span<const model::ClusterSnapshot::Found> nodes, std::span<Verdict> verdicts);
+    /// @returns how often the policy was asked
+    std::size_t judge(std::span<const model::ClusterSnapshot::Found> nodes,
+                      std::span<Verdict> verdicts) {
+      return judge(nodes, verdicts, walk_);
+    }
+    /// The same on several threads, each with a walk of its own. A look that is beyond the places
+    /// for answers is asked about again in the next pass: none of them may move the answers.
+    std::size_t judge(std::span<const model::ClusterSnapshot::Found> nodes,
+                      std::span<Verdict> verdicts, Walk& walk) const;
+    /// Not where a search may be needed: the budget would be shared.
+    [[nodiscard]] bool may_be_shared() const { return demand_.gpu.containers.size() <= 1; }
 
    private:
     friend class ChoiceCache;
@@ -114,7 +149,10 @@ class ChoiceCache {
           budget_(budget),
           by_node_(!demand.gpu.card_ids.empty()),
           shape_(std::move(shape)),
-          lock_(shape_->busy) {}
+          lock_(shape_->busy) {
+      walk_.alone_ = true;
+      make_room(std::max(cluster_.slots(), shape_->wanted.load()));
+    }
 
     /// By what an answer for the node is remembered.
     [[nodiscard]] model::Look key_of(const model::ClusterSnapshot::Found& found) const {
@@ -128,18 +166,23 @@ class ChoiceCache {
       return known ? &answers[key.index] : nullptr;
     }
     using Unknown = boost::container::small_vector<std::uint32_t, 64>;  ///< which of some nodes
-    void judge_unknown(std::span<const model::ClusterSnapshot::Found> nodes, const Unknown& unknown,
-                       std::span<Verdict> verdicts);
-    [[nodiscard]] Verdict judge_anew(const model::ClusterSnapshot::Found& found, model::Look key);
-    [[nodiscard]] Verdict ask_policy(const model::NodeState& node);
+    /// Not while others judge.
+    void make_room(std::size_t places) const;
+    void want_place(std::uint32_t index) const;
+    void remember(model::Look key, const Verdict& verdict, bool alone) const;
+    std::size_t judge_unknown(std::span<const model::ClusterSnapshot::Found> nodes,
+                              const Unknown& unknown, std::span<Verdict> verdicts,
+                              Walk& walk) const;
+    [[nodiscard]] Verdict judge_anew(const model::ClusterSnapshot::Found& found, model::Look key,
+                                     Walk& walk) const;
+    [[nodiscard]] Verdict ask_policy(const model::NodeState& node, Walk& walk) const;
 
     const Policy& policy_;
     const model::PodDemand& demand_;
     const model::ClusterSnapshot& cluster_;
     model::SearchBudget& budget_;
     const bool by_node_;
-    model::CardMemo memo_;
-    std::set<std::uint64_t> untried_;  ///< versions of what the budget did not suffice for
+    Walk walk_;  ///< of the thread that opened it, before or without others
     std::shared_ptr<Shape> shape_;
     std::unique_lock<std::mutex> lock_;
   };

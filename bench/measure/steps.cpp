@@ -68,9 +68,9 @@ class Bench {
     model::SearchBudget budget;
     auto pass =
         plan.policies->cache.open(*plan.policy, plan.demand, *cluster, budget, args.pod.uid);
-    return encode(
-        extender::prioritize(names.first(std::min(kKept, names.size())), *cluster,
-                             [&](auto nodes, auto verdicts) { pass.judge(nodes, verdicts); }, {}));
+    return encode(extender::prioritize(
+        names.first(std::min(kKept, names.size())), *cluster,
+        [&](auto nodes, auto verdicts) { return pass.judge(nodes, verdicts); }, {}));
   }
   TANGRAM_STEP std::string step_webhook(std::string review) const {
     return admission_.mutate(std::move(review)).body;
@@ -104,7 +104,7 @@ class Bench {
     constexpr std::size_t kShortList = 1;
     return extender::filter(
         {.names = args.node_names, .demand = plan.demand, .refused = {}, .short_list = kShortList},
-        *cluster, [&](auto nodes, auto verdicts) { pass.judge(nodes, verdicts); });
+        *cluster, [&](auto nodes, auto verdicts) { return pass.judge(nodes, verdicts); });
   }
 
   SystemClock clock_;

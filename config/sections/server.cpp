@@ -10,7 +10,10 @@ constexpr Setting kServerSettings[]{
      "Where to listen. Every client that reaches this address can bind pods unless tls.client_ca "
      "is set. Beyond loopback it needs TLS.",
      endpoint<&Server::listen>()},
-    {"threads", "Threads that serve requests; 0 = one for each core.",
+    {"threads",
+     "Threads that serve requests; 0 = one for each core. As many, less one and three at most, "
+     "help "
+     "with a filter that has to score more than some hundred nodes anew.",
      number<&Server::threads>(
          {0, "the machine's own count of cores"},
          {256, "kube-scheduler filters one pod at a time; no more threads than this find work"})},

@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <memory>
 #include <utility>
 
 namespace tangram::extender {
@@ -57,6 +58,13 @@ class ShortList {
     std::push_heap(best_.begin(), best_.end(), better);
   }
 
+  /// Also what is left of another part of the nodes.
+  void add(const ShortList& part) {
+    const std::size_t fitting = fitting_ + part.fitting_;
+    for (const Ranked& node : part.best_) add(node);
+    fitting_ = fitting;
+  }
+
   [[nodiscard]] bool empty() const { return fitting_ == 0; }
   [[nodiscard]] FilterResult take() && {
     std::sort_heap(best_.begin(), best_.end(), better);
@@ -96,43 +104,129 @@ bool eviction_could_help(const FilterQuestion& question, const Rejected& rejecte
   return model::resolvable(rejected.misfit) || is_being_emptied(*rejected.node, question.priority);
 }
 
-FilterResult why_none_fits(const FilterQuestion& question, const std::vector<Rejected>& rejected) {
+FilterResult why_none_fits(const FilterQuestion& question,
+                           const std::vector<std::vector<Rejected>>& rejected) {
   FilterResult result;
-  for (const Rejected& node : rejected) {
-    auto& list = eviction_could_help(question, node) ? result.failed : result.unresolvable;
-    list.push_back({question.names[node.index], model::reason(node.misfit)});
-    result.nearest = std::max(result.nearest, std::optional(node.misfit));
-    if (node.misfit == model::Misfit::kNotTried) ++result.untried;
+  for (const auto& turn : rejected) {
+    for (const Rejected& node : turn) {
+      auto& list = eviction_could_help(question, node) ? result.failed : result.unresolvable;
+      list.push_back({question.names[node.index], model::reason(node.misfit)});
+      result.nearest = std::max(result.nearest, std::optional(node.misfit));
+      if (node.misfit == model::Misfit::kNotTried) ++result.untried;
+    }
   }
   return result;
+}
+
+/// One thread's part of a filter.
+class Sorter {
+ public:
+  Sorter(const FilterQuestion& question, const PodView& cluster, Judge judge)
+      : question_(question),
+        cluster_(cluster),
+        judge_(std::move(judge)),
+        on_unknown_node_(on_unknown_node(question.demand)),
+        fitting_(question.short_list, question.names.size()) {}
+
+  /// The names from `first` up to `end`.
+  /// @param rejected  collected until this thread knows a node that fits: then no reasons are sent
+  /// @returns how often the policy was asked
+  std::size_t sort(std::size_t first, std::size_t end, std::vector<Rejected>& rejected) {
+    std::size_t asked = 0;
+    for (; first < end; first += kBlock) {
+      asked += sort_block(first, std::min(kBlock, end - first), rejected);
+    }
+    return asked;
+  }
+  void go_on_with(Judge judge) { judge_ = std::move(judge); }
+  [[nodiscard]] ShortList& fitting() { return fitting_; }
+
+ private:
+  std::size_t sort_block(std::size_t first, std::size_t size, std::vector<Rejected>& rejected) {
+    const auto block = question_.names.subspan(first, size);
+    cluster_.lookup(block, nodes_);
+    std::fill_n(verdicts_.begin(), size, on_unknown_node_);
+    const std::size_t asked = judge_({nodes_.data(), size}, {verdicts_.data(), size});
+    for (std::size_t i = 0; i < size; ++i) {
+      const auto index = static_cast<std::uint32_t>(first + i);
+      if (verdicts_[i].fits()) {
+        const bool refused = !question_.refused.empty() && question_.refused.contains(block[i]);
+        fitting_.add({verdicts_[i].score, index, refused});
+      } else if (fitting_.empty()) {
+        rejected.push_back({index, *verdicts_[i].misfit, nodes_[i].least_priority, nodes_[i].node});
+      }
+    }
+    return asked;
+  }
+
+  const FilterQuestion& question_;
+  const PodView& cluster_;
+  Judge judge_;
+  const policies::Verdict on_unknown_node_;
+  ShortList fitting_;
+  std::array<Found, kBlock> nodes_;
+  std::array<policies::Verdict, kBlock> verdicts_;
+};
+
+/// Names that one thread takes at a time.
+constexpr std::size_t kTurn = 512;
+/// Questions to the policy, which each take half a microsecond or more; to wake a thread takes some
+/// dozen microseconds, and half of them are the caller's in any case.
+constexpr std::size_t kWorthHelp = 200;
+
+/// @param asked  how often the policy was asked about the first turn's names
+bool is_worth_help(std::size_t asked, std::size_t names) {
+  return names > 2 * kTurn && asked * (names - kTurn) / kTurn >= kWorthHelp;
+}
+
+/// @param rejected  by turn
+ShortList sort_rest(Sorter& own, const FilterQuestion& question, const PodView& cluster,
+                    const SharedJudge& judge, std::vector<std::vector<Rejected>>& rejected) {
+  const std::size_t names = question.names.size();
+  const std::size_t turns = (names - 1) / kTurn;  // after the first one
+  const std::size_t helpers = std::min(judge.threads.helpers(), turns - 1);
+  std::vector<std::unique_ptr<Sorter>> others;
+  for (std::size_t i = 0; i < helpers; ++i) {
+    others.push_back(std::make_unique<Sorter>(question, cluster, judge.for_thread()));
+  }
+  own.go_on_with(judge.for_thread());
+  rejected.resize(1 + turns);
+  judge.threads.run(turns, helpers, [&](std::size_t turn, std::size_t worker) {
+    Sorter& sorter = worker == 0 ? own : *others[worker - 1];
+    const std::size_t first = (1 + turn) * kTurn;
+    sorter.sort(first, std::min(names, first + kTurn), rejected[1 + turn]);
+  });
+  ShortList all = std::move(own.fitting());
+  for (const auto& other : others) all.add(other->fitting());
+  return all;
+}
+
+FilterResult answer(const FilterQuestion& question, ShortList fitting,
+                    const std::vector<std::vector<Rejected>>& rejected) {
+  return fitting.empty() ? why_none_fits(question, rejected) : std::move(fitting).take();
 }
 
 }  // namespace
 
 FilterResult filter(const FilterQuestion& question, const PodView& cluster, const Judge& judge) {
-  const auto& names = question.names;
-  const policies::Verdict on_unknown = on_unknown_node(question.demand);
-  const bool any_refused = !question.refused.empty();
-  ShortList fitting(question.short_list, names.size());
-  std::vector<Rejected> rejected;  // collected until a node fits: then no reasons are sent
-  std::array<Found, kBlock> nodes;
-  std::array<policies::Verdict, kBlock> verdicts;
-  for (std::size_t first = 0; first < names.size(); first += kBlock) {
-    const auto block = names.subspan(first, std::min(kBlock, names.size() - first));
-    cluster.lookup(block, nodes);
-    std::fill_n(verdicts.begin(), block.size(), on_unknown);
-    judge({nodes.data(), block.size()}, {verdicts.data(), block.size()});
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      const auto index = static_cast<std::uint32_t>(first + i);
-      if (verdicts[i].fits()) {
-        const bool refused = any_refused && question.refused.contains(block[i]);
-        fitting.add({verdicts[i].score, index, refused});
-      } else if (fitting.empty()) {
-        rejected.push_back({index, *verdicts[i].misfit, nodes[i].least_priority, nodes[i].node});
-      }
-    }
+  std::vector<std::vector<Rejected>> rejected(1);
+  Sorter sorter(question, cluster, judge);
+  sorter.sort(0, question.names.size(), rejected.front());
+  return answer(question, std::move(sorter.fitting()), rejected);
+}
+
+FilterResult filter(const FilterQuestion& question, const PodView& cluster,
+                    const SharedJudge& judge) {
+  const std::size_t names = question.names.size();
+  const std::size_t first = std::min(kTurn, names);
+  std::vector<std::vector<Rejected>> rejected(1);
+  Sorter sorter(question, cluster, judge.alone);
+  const std::size_t asked = sorter.sort(0, first, rejected.front());
+  if (judge.threads.helpers() > 0 && is_worth_help(asked, names)) {
+    return answer(question, sort_rest(sorter, question, cluster, judge, rejected), rejected);
   }
-  return fitting.empty() ? why_none_fits(question, rejected) : std::move(fitting).take();
+  sorter.sort(first, names, rejected.front());
+  return answer(question, std::move(sorter.fitting()), rejected);
 }
 
 std::vector<HostScore> prioritize(std::span<const std::string_view> names, const PodView& cluster,

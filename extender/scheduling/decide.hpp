@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/parallel_loops.hpp"
 #include "extender/scheduling/pod_view.hpp"
 #include "extender/scheduling/wire.hpp"
 #include "model/snapshot.hpp"
@@ -24,8 +25,16 @@ using NodeSet = std::set<std::string, std::less<>>;
 /// What the pod of this request can expect of nodes: a policy's word, or a cache's before it. Asked
 /// of many at a time, and writes the verdict on each one to its place; where no node is found there
 /// (null), it writes nothing.
-using Judge = std::function<void(std::span<const model::ClusterSnapshot::Found> nodes,
-                                 std::span<policies::Verdict> verdicts)>;
+/// @returns how often the policy was asked, which takes time
+using Judge = std::function<std::size_t(std::span<const model::ClusterSnapshot::Found> nodes,
+                                        std::span<policies::Verdict> verdicts)>;
+
+/// For threads that share a filter.
+struct SharedJudge {
+  Judge alone;                        ///< as long as one thread suffices
+  std::function<Judge()> for_thread;  ///< then each has its own; all judge alike
+  ParallelLoops& threads;
+};
 
 /// Which nodes can take a pod?
 struct FilterQuestion {
@@ -45,6 +54,11 @@ struct FilterQuestion {
 ///          pod with cards is less important. A node the ledger does not know takes only pods that
 ///          ask for no card.
 FilterResult filter(const FilterQuestion& question, const PodView& cluster, const Judge& judge);
+
+/// The same answer. If the first nodes show that the policy is asked often, several threads judge
+/// the rest.
+FilterResult filter(const FilterQuestion& question, const PodView& cluster,
+                    const SharedJudge& judge);
 
 /// Spreads 0..10 over the nodes by the policy's score. Exactly one node gets 10: the best, on a
 /// tie the one asked first. Nodes that do not fit, or are refused, get 0.

@@ -17,7 +17,7 @@ namespace tangram::extender {
 /// The cluster as one pod may use it: a snapshot in which single nodes are replaced, because
 /// the pod's own reservation does not count against it, and what is kept for a pod that
 /// preempted others does.
-/// Refers to the snapshot, which must outlive it. Threads: one at a time.
+/// Refers to the snapshot, which must outlive it. Threads: several may read it at a time.
 class PodView {
  public:
   // NOLINTNEXTLINE(google-explicit-constructor): a snapshot as it stands is a view too

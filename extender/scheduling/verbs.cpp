@@ -200,13 +200,19 @@ FilterResult Verbs::judge_nodes(const FilterArgs& args, const cluster::PodPlan& 
                                 std::size_t short_list, model::SearchBudget& budget) {
   auto pass =
       plan.policies->cache.open(*plan.policy, plan.demand, cluster.cluster(), budget, args.pod.uid);
-  return extender::filter({.names = args.node_names,
-                           .demand = plan.demand,
-                           .refused = refused,
-                           .short_list = short_list,
-                           .priority = args.pod.priority,
-                           .nominated_node = args.pod.nominated_node},
-                          cluster, [&](auto nodes, auto verdicts) { pass.judge(nodes, verdicts); });
+  const FilterQuestion question{.names = args.node_names,
+                                .demand = plan.demand,
+                                .refused = refused,
+                                .short_list = short_list,
+                                .priority = args.pod.priority,
+                                .nominated_node = args.pod.nominated_node};
+  const Judge alone = [&](auto nodes, auto verdicts) { return pass.judge(nodes, verdicts); };
+  if (!pass.may_be_shared()) return extender::filter(question, cluster, alone);
+  const auto for_thread = [&pass]() -> Judge {
+    return [&pass, walk = std::make_shared<policies::ChoiceCache::Pass::Walk>()](
+               auto nodes, auto verdicts) { return pass.judge(nodes, verdicts, *walk); };
+  };
+  return extender::filter(question, cluster, {alone, for_thread, filter_threads_});
 }
 
 Verbs::Standing Verbs::stand(const std::string& uid) {
@@ -308,7 +314,8 @@ std::string Verbs::prioritize(std::string text) const {
   auto pass =
       plan->policies->cache.open(*plan->policy, plan->demand, *snapshot, budget, args->pod.uid);
   return encode(extender::prioritize(
-      args->node_names, cluster, [&](auto nodes, auto verdicts) { pass.judge(nodes, verdicts); },
+      args->node_names, cluster,
+      [&](auto nodes, auto verdicts) { return pass.judge(nodes, verdicts); },
       parts_.offers.refused(args->pod.uid)));
 }
 

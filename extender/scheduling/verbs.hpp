@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/parallel_loops.hpp"
 #include "cluster/disruption_budgets.hpp"
 #include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
@@ -81,8 +82,11 @@ class Verbs {
     /// together: about 10 ms. The nodes of a cluster of 5,000 are all tried at once for pods that
     /// fit, up to four containers and eight cards.
     std::int64_t search_steps = 200'000;
+    /// Threads of its own that help with a filter which knows little of thousands of nodes.
+    std::size_t filter_helpers = 0;
   };
-  Verbs(Parts parts, Settings settings) : parts_(std::move(parts)), settings_(settings) {}
+  Verbs(Parts parts, Settings settings)
+      : parts_(std::move(parts)), settings_(settings), filter_threads_(settings.filter_helpers) {}
 
   [[nodiscard]] std::string filter(std::string body);
   [[nodiscard]] std::string prioritize(std::string body) const;
@@ -143,6 +147,7 @@ class Verbs {
 
   Parts parts_;
   Settings settings_;
+  ParallelLoops filter_threads_;
 };
 
 }  // namespace tangram::extender

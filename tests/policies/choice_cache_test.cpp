@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -65,7 +66,8 @@ class ChoiceCacheTest : public ::testing::Test {
   }
 
   CountingPolicy policy_;
-  const model::ClusterSnapshot cluster_;
+  const model::ClusterSnapshot cluster_{
+      1, std::make_shared<const model::HashIndex>(), {std::make_shared<const model::NodeRun>()}};
   model::SearchBudget budget_;
   std::atomic<int> pods_ = 0;
   ChoiceCache cache_{2};
@@ -110,6 +112,39 @@ TEST_F(ChoiceCacheTest, AsksAgainAboutANodeThatTheBudgetDidNotSufficeFor) {
   EXPECT_EQ(policy_.asked, 2) << "what was found is remembered";
   EXPECT_EQ(score(small_, 2, second), 2);
   EXPECT_EQ(policy_.asked, 3);
+}
+
+TEST_F(ChoiceCacheTest, RemembersMoreLooksThanTheClusterHasNodes) {
+  const auto beyond = static_cast<model::NodeIndex>(cluster_.slots() + 5);
+  EXPECT_EQ(score(small_, beyond, version(1)), 1);
+  EXPECT_EQ(score(small_, beyond, version(1)), 1);
+  EXPECT_EQ(policy_.asked, 1);
+}
+
+TEST_F(ChoiceCacheTest, MovesNoAnswersWhileThreadsShareAPass) {
+  const model::NodeState state = version(1);
+  const auto beyond = found(static_cast<model::NodeIndex>(cluster_.slots() + 5), state);
+  Verdict verdict;
+  for (int i = 0; i < 3; ++i) {
+    auto pass = cache_.open(policy_, small_, cluster_, budget_, "p");
+    ChoiceCache::Pass::Walk walk;
+    EXPECT_EQ(pass.judge({&beyond, 1}, {&verdict, 1}, walk), i < 2 ? 1U : 0U);
+    EXPECT_EQ(verdict.score, 1);
+  }
+}
+
+TEST_F(ChoiceCacheTest, SaysHowOftenThePolicyWasAsked) {
+  const std::vector<model::NodeState> states{version(1), version(2), version(3)};
+  std::vector<model::ClusterSnapshot::Found> nodes;
+  for (const auto& state : states) {
+    nodes.push_back(found(static_cast<model::NodeIndex>(nodes.size()), state));
+  }
+  nodes.push_back(nodes[2]);  // another node that looks like it
+  std::vector<Verdict> verdicts(nodes.size());
+  auto pass = cache_.open(policy_, small_, cluster_, budget_, "p");
+  EXPECT_EQ(pass.judge(nodes[1]).score, 2);
+  EXPECT_EQ(pass.judge(nodes, verdicts), 2U);
+  EXPECT_EQ(pass.judge(nodes, verdicts), 0U);
 }
 
 TEST_F(ChoiceCacheTest, SharesAnswersBetweenPodsThatDifferInNamesOnly) {

@@ -49,8 +49,9 @@ TEST_F(BinderConcurrencyTest, GoesOnWhileAnotherBindWaitsForTheApiServer) {
   const auto cluster = rig_.ledger.snapshot();
   model::SearchBudget budget;
   auto pass = plan->policies->cache.open(*plan->policy, plan->demand, *cluster, budget, slow_uid);
-  const auto result = filter({.names = names, .demand = plan->demand, .refused = {}}, *cluster,
-                             [&](auto nodes, auto verdicts) { pass.judge(nodes, verdicts); });
+  const auto result =
+      filter({.names = names, .demand = plan->demand, .refused = {}}, *cluster,
+             [&](auto nodes, auto verdicts) { return pass.judge(nodes, verdicts); });
   EXPECT_EQ(result.kept.size(), 1U);
   EXPECT_EQ(rig_.bind("quick", waiting("quick", "1"), "a").outcome, BindOutcome::kBound);
   EXPECT_EQ(rig_.used("a", 0), MilliGpu(500));

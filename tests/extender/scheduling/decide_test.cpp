@@ -99,6 +99,7 @@ class DecideTest : public ::testing::Test {
       for (std::size_t i = 0; i < nodes.size(); ++i) {
         if (nodes[i].node != nullptr) verdicts[i] = verdict_on(*nodes[i].node);
       }
+      return nodes.size();
     };
   }
   policies::Verdict verdict_on(const model::NodeState& node) const {

@@ -291,9 +291,9 @@ std::function<bool(milliseconds)> App::writes_of_the_leader() {
   return [this](milliseconds takes) { return serving() && may_write(takes); };
 }
 
-App::Report App::reporter(std::string action) {
-  return [this, action = std::move(action)](const cluster::PodName& pod, std::string_view reason,
-                                            const std::string& sentence) {
+App::Report App::reporter(const char* action) {
+  return [this, action](const cluster::PodName& pod, std::string_view reason,
+                        const std::string& sentence) {
     pod_events_.report(pod, reason, action, sentence);
   };
 }

@@ -110,7 +110,8 @@ class App {
   /// May a write that takes so long be sent now by a part that acts on its own?
   [[nodiscard]] std::function<bool(std::chrono::milliseconds)> writes_of_the_leader();
   /// Writes events with that action.
-  [[nodiscard]] Report reporter(std::string action);
+  /// @param action  a literal: it is not copied
+  [[nodiscard]] Report reporter(const char* action);
   [[nodiscard]] Binder::Parts binder_parts();
   [[nodiscard]] Verbs::Parts verb_parts();
   [[nodiscard]] model::Signer signer();

@@ -2,7 +2,6 @@
 
 #include <boost/asio/post.hpp>
 
-#include <algorithm>
 #include <exception>
 #include <memory>
 #include <mutex>

@@ -115,7 +115,7 @@ class ChoiceCache {
       friend class Pass;
       model::CardMemo memo_;
       std::set<std::uint64_t> untried_;  ///< versions of what the budget did not suffice for
-      bool alone_ = false;               ///< while nobody else judges
+      bool alone_ = false;               ///< no other thread judges
     };
 
     /// The node outlives the pass.

@@ -12,8 +12,7 @@ constexpr Setting kServerSettings[]{
      endpoint<&Server::listen>()},
     {"threads",
      "Threads that serve requests; 0 = one for each core. As many, less one and three at most, "
-     "help "
-     "with a filter that has to score more than some hundred nodes anew.",
+     "help with a filter that has to score more than some hundred nodes anew.",
      number<&Server::threads>(
          {0, "the machine's own count of cores"},
          {256, "kube-scheduler filters one pod at a time; no more threads than this find work"})},

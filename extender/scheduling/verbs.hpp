@@ -82,7 +82,7 @@ class Verbs {
     /// together: about 10 ms. The nodes of a cluster of 5,000 are all tried at once for pods that
     /// fit, up to four containers and eight cards.
     std::int64_t search_steps = 200'000;
-    /// Threads of its own that help with a filter which knows little of thousands of nodes.
+    /// Threads of its own that help with a filter that scores more than some hundred nodes anew.
     std::size_t filter_helpers = 0;
   };
   Verbs(Parts parts, Settings settings)

@@ -304,10 +304,8 @@ std::vector<Ledger::Overdue> Ledger::overdue(std::size_t most) {
   while (due.size() < most && !deadlines_.empty() && deadlines_.begin()->first <= now) {
     auto node = deadlines_.extract(deadlines_.begin());
     const auto found = entries_.find(node.mapped());
-    // The pod may have been released, shown by the watch, or assumed again since.
-    if (found == entries_.end() || found->second.observed) continue;
+    if (!is_deadline_of(found, node.key())) continue;
     Entry& entry = found->second;
-    if (entry.deadline != node.key()) continue;
     entry.deadline = now + entry.ttl;
     node.key() = entry.deadline;
     deadlines_.insert(std::move(node));
@@ -327,14 +325,19 @@ void Ledger::expire_reservations() {
   const TimePoint now = clock_->now();
   for (auto due = deadlines_.begin(); due != deadlines_.end() && due->first <= now;) {
     const auto found = entries_.find(due->second);
-    const bool reserved = found != entries_.end() && found->second.phase == Phase::kReserved;
-    if (reserved && found->second.deadline == due->first) {
-      erase(found);
-      due = deadlines_.erase(due);
-    } else {
+    const bool counts = is_deadline_of(found, due->first);
+    if (counts && found->second.phase != Phase::kReserved) {
       ++due;
+      continue;
     }
+    // Others are forgotten, too: every filter and bind comes here, and would pass them again.
+    if (counts) erase(found);
+    due = deadlines_.erase(due);
   }
+}
+
+bool Ledger::is_deadline_of(Entries::const_iterator entry, TimePoint deadline) const {
+  return entry != entries_.end() && !entry->second.observed && entry->second.deadline == deadline;
 }
 
 const Ledger::Entry* Ledger::find(std::string_view pod_uid) const {

@@ -179,6 +179,9 @@ class Ledger {
   void erase(Entries::iterator entry);
   void set_phase(Entry& entry, Phase phase);
   void set_deadline(Entry& entry, TimePoint deadline);
+  /// Not if the pod has been released, shown by the watch, or got another one since.
+  /// @param entry  may be the end
+  [[nodiscard]] bool is_deadline_of(Entries::const_iterator entry, TimePoint deadline) const;
   void replace(Entries::iterator entry, AllocationPtr allocation);
   Result<void> allocate(Allocation allocation, Phase phase, std::chrono::milliseconds ttl,
                         const Uids& displaced);

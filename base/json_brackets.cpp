@@ -1,5 +1,7 @@
 #include "base/json_brackets.hpp"
 
+#include "base/json_bits.hpp"
+
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -27,9 +29,6 @@ struct Marks {
 
 /// What any processor can do.
 struct Plain {
-  /// Sixteen at a time: an extension of GCC and Clang, for any processor.
-  using Bytes = std::int8_t __attribute__((vector_size(16)));
-
   static constexpr std::size_t kStep = sizeof(Bytes);
 
   static std::uint64_t bits_where(const char* at, char set, char byte) {
@@ -44,22 +43,6 @@ struct Plain {
     bits = (bits & 0x3333'3333'3333'3333) + ((bits >> 2U) & 0x3333'3333'3333'3333);
     bits = (bits + (bits >> 4U)) & 0x0f0f'0f0f'0f0f'0f0f;
     return static_cast<int>((bits * 0x0101'0101'0101'0101) >> 56U);
-  }
-
- private:
-  /// @param marks  0 or -1 each
-  static std::uint64_t bits_of(Bytes marks) {
-#if defined(__SSE2__)
-    return static_cast<std::uint32_t>(_mm_movemask_epi8(std::bit_cast<__m128i>(marks)));
-#else
-    static_assert(std::endian::native == std::endian::little, "the first byte is the lowest");
-    // Every byte keeps a bit of its own, and the highest byte of the product is their sum.
-    const auto collect = [](std::uint64_t word) {
-      return ((word & 0x8040'2010'0804'0201) * 0x0101'0101'0101'0101) >> 56U;
-    };
-    const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(marks);
-    return collect(words[0]) | (collect(words[1]) << 8U);
-#endif
   }
 };
 

@@ -1,5 +1,6 @@
 #include "base/json_scan.hpp"
 
+#include "base/json_bits.hpp"
 #include "base/json_brackets.hpp"
 
 #include <array>
@@ -38,12 +39,6 @@ bool ends_scalar(char c) {
   return is_space(c) || kOthers.find(c) != std::string_view::npos;
 }
 
-static_assert(std::endian::native == std::endian::little, "the first byte of a word is its lowest");
-
-/// Sixteen at a time: an extension of GCC and Clang, for any processor.
-using Bytes = std::int8_t __attribute__((vector_size(16)));
-using Words = std::array<std::uint64_t, 2>;
-
 /// Does the byte not stand for itself in a string? As signed numbers, control characters and what
 /// is no ASCII are those below the blank.
 template <class Byte>
@@ -51,17 +46,69 @@ auto is_special(Byte byte) {
   return (byte < ' ') | (byte == '"') | (byte == '\\');
 }
 
-/// As the public one. Inlined: a call takes as long as most strings.
-[[gnu::always_inline]] inline const char* end_of_plain(const char* at, const char* end) {
-  for (Bytes bytes; static_cast<std::size_t>(end - at) >= sizeof bytes; at += sizeof bytes) {
-    std::memcpy(&bytes, at, sizeof bytes);
-    const auto marks = std::bit_cast<Words>(is_special(bytes));
-    const auto first = [](std::uint64_t word) { return std::countr_zero(word) / 8; };
-    if (marks[0] != 0) return at + first(marks[0]);
-    if (marks[1] != 0) return at + sizeof marks[0] + first(marks[1]);
+/// The places of bytes that do not stand for themselves, one after the other. All in a block are
+/// found at a time: a search from each one on would wait for the place of that one.
+class Specials {
+ public:
+  Specials(std::string_view text, std::size_t from) : text_(text) { take_block(from); }
+
+  /// @returns the text's size after the last one
+  std::size_t next() {
+    while (bits_ == 0) {
+      if (text_.size() - block_ <= kBlock) return text_.size();
+      take_block(block_ + kBlock);
+    }
+    const auto at = block_ + static_cast<std::size_t>(std::countr_zero(bits_));
+    bits_ &= bits_ - 1;
+    return at;
   }
-  while (at < end && !is_special(static_cast<std::int8_t>(*at))) ++at;
-  return at;
+
+ private:
+  static constexpr std::size_t kBlock = 64;
+
+  void take_block(std::size_t at) {
+    block_ = at;
+    if (text_.size() - at >= kBlock) {
+      bits_ = bits_in(text_.data() + at);
+      return;
+    }
+    std::array<char, kBlock> last;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled next
+    last.fill(' ');
+    std::memcpy(last.data(), text_.data() + at, text_.size() - at);
+    bits_ = bits_in(last.data());
+  }
+  static std::uint64_t bits_in(const char* block) {
+    std::uint64_t bits = 0;
+    for (std::size_t at = 0; at < kBlock; at += sizeof(Bytes)) {
+      Bytes bytes;
+      std::memcpy(&bytes, block + at, sizeof bytes);
+      bits |= bits_of(is_special(bytes)) << at;
+    }
+    return bits;
+  }
+
+  std::string_view text_;
+  std::size_t block_ = 0;   ///< where it begins
+  std::uint64_t bits_ = 0;  ///< of its special bytes that are still to come
+};
+
+bool stands_at(std::string_view text, std::size_t at, char c) {
+  return at < text.size() && text[at] == c;
+}
+
+/// Reads strings that follow one another without a space, from `at` on.
+/// @returns the end of the last one; npos if one does not stand for itself, or none begins there
+std::size_t read_close_strings(std::string_view text, std::size_t at,
+                               std::vector<std::string_view>& strings) {
+  if (!stands_at(text, at, '"')) return kNowhere;
+  Specials specials(text, at);
+  for (;;) {
+    const std::size_t begin = specials.next() + 1;
+    const std::size_t end = specials.next();
+    if (!stands_at(text, end, '"')) return kNowhere;
+    strings.emplace_back(text.data() + begin, end - begin);
+    if (!stands_at(text, end + 1, ',') || !stands_at(text, end + 2, '"')) return end + 1;
+  }
 }
 
 /// Moves `at` from where an object begins to the value of its first member of that name.
@@ -76,10 +123,6 @@ bool to_member(std::string_view text, std::string_view wanted, std::size_t& at) 
     at = skip_space(text, end);
     if (at == text.size() || text[at] != ',') return false;
   }
-}
-
-bool stands_at(std::string_view text, std::size_t at, char c) {
-  return at < text.size() && text[at] == c;
 }
 
 }  // namespace
@@ -102,8 +145,13 @@ std::size_t skip_space(std::string_view text, std::size_t at) {
 }
 
 std::size_t end_of_plain(std::string_view text, std::size_t at) {
-  const char* const begin = text.data();
-  return static_cast<std::size_t>(end_of_plain(begin + at, begin + text.size()) - begin);
+  for (Bytes bytes; text.size() - at >= sizeof bytes; at += sizeof bytes) {
+    std::memcpy(&bytes, text.data() + at, sizeof bytes);
+    const std::uint64_t bits = bits_of(is_special(bytes));
+    if (bits != 0) return at + static_cast<std::size_t>(std::countr_zero(bits));
+  }
+  while (at < text.size() && !is_special(static_cast<std::int8_t>(text[at]))) ++at;
+  return at;
 }
 
 std::string_view raw_string(std::string_view value) {
@@ -130,24 +178,14 @@ std::size_t read_plain_strings(std::string_view text, std::size_t at,
   if (!stands_at(text, at, '[')) return kNowhere;
   at = skip_space(text, at + 1);
   if (stands_at(text, at, ']')) return at + 1;
-  const char* const first = text.data();
-  const char* const last = first + text.size();
-  while (stands_at(text, at, '"')) {
-    const char* const begin = first + at + 1;
-    const char* const end = end_of_plain(begin, last);
-    if (end == last || *end != '"') return kNowhere;
-    strings.emplace_back(begin, static_cast<std::size_t>(end - begin));
-    at = static_cast<std::size_t>(end + 1 - first);
-    if (stands_at(text, at, ',') && stands_at(text, at + 1, '"')) {  // as a rule
-      ++at;
-      continue;
-    }
+  for (;;) {
+    at = read_close_strings(text, at, strings);
+    if (at == kNowhere) return kNowhere;
     at = skip_space(text, at);
     if (stands_at(text, at, ']')) return at + 1;
     if (!stands_at(text, at, ',')) return kNowhere;
     at = skip_space(text, at + 1);
   }
-  return kNowhere;
 }
 
 namespace scan {

@@ -206,6 +206,34 @@ TEST(ReadPlainStringsTest, LeavesAllElseToTheReader) {
   EXPECT_EQ(read_plain_strings("[]", std::string_view::npos, strings), std::string_view::npos);
 }
 
+// Sixty-four bytes are looked at at a time.
+TEST(ReadPlainStringsTest, FindsStringsWhereverTheyLie) {
+  for (std::size_t before = 0; before < 70; ++before) {
+    for (std::size_t size = 0; size < 140; ++size) {
+      const std::string first(before, 'a');
+      const std::string second(size, 'b');
+      const std::string text = "[\"" + first + "\",\"" + second + "\",\"c\"]";
+      Strings strings;
+      ASSERT_EQ(read_plain_strings(text, 0, strings), text.size()) << before << ", " << size;
+      ASSERT_EQ(strings, (Strings{first, second, "c"}));
+      const std::string_view cut = std::string_view(text).substr(0, text.size() - 2);
+      ASSERT_EQ(read_plain_strings(cut, 0, strings), std::string_view::npos);
+    }
+  }
+}
+
+TEST(ReadPlainStringsTest, SeesASpecialByteWhereverItLies) {
+  const std::string good = "[\"" + std::string(70, 'a') + "\",\"" + std::string(70, 'b') + "\"]";
+  const std::size_t quote = good.find('"', 2);
+  for (std::size_t at = 2; at + 2 < good.size(); ++at) {
+    if (at >= quote && at <= quote + 2) continue;
+    std::string bad = good;
+    bad[at] = '\\';
+    Strings strings;
+    EXPECT_EQ(read_plain_strings(bad, 0, strings), std::string_view::npos) << at;
+  }
+}
+
 // Each byte at each place of a word, between the lowest and the highest plain ones.
 TEST(ReadPlainStringsTest, TakesExactlyThePlainBytes) {
   Strings strings;

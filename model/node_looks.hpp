@@ -33,6 +33,8 @@ class NodeLooks {
   /// Readers see the looks now. Forgets those without nodes: of many changes before, one may have
   /// taken away what the next put back.
   void publish();
+  /// The index of every look lies below.
+  [[nodiscard]] std::size_t places() const { return groups_.size(); }
 
  private:
   struct Group {

@@ -161,7 +161,8 @@ std::shared_ptr<const ClusterSnapshot> NodeTable::publish() {
     run.shared = true;
     runs.push_back(run.nodes);
   }
-  published_ = std::make_shared<const ClusterSnapshot>(version_, published_names_, std::move(runs));
+  published_ = std::make_shared<const ClusterSnapshot>(version_, published_names_, std::move(runs),
+                                                       looks_.places());
   return published_;
 }
 

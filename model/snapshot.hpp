@@ -40,7 +40,7 @@ class alignas(64) NodeTag {
   [[nodiscard]] int least_priority() const { return least_priority_; }
   /// @param rest  called if the name has one: returns rest_of() the node
   template <class Rest>
-  [[nodiscard]] bool is_of(std::string_view name, Rest&& rest) const {
+  [[nodiscard, gnu::always_inline]] bool is_of(std::string_view name, Rest&& rest) const {
     if (length_ != name.size()) return length_ == kLonger && node_->name == name;
     if (!has_rest(name)) return same_bytes(name_.data(), name.data(), length_);
     if (length_ == kLonger) return node_->name == name;
@@ -101,8 +101,11 @@ class ClusterSnapshot {
  public:
   ClusterSnapshot() : names_(std::make_shared<const HashIndex>()) {}
   ClusterSnapshot(std::uint64_t version, std::shared_ptr<const HashIndex> names,
-                  std::vector<std::shared_ptr<const NodeRun>> runs)
-      : version_(version), names_(std::move(names)), runs_(std::move(runs)) {}
+                  std::vector<std::shared_ptr<const NodeRun>> runs, std::size_t look_places)
+      : version_(version),
+        names_(std::move(names)),
+        runs_(std::move(runs)),
+        look_places_(look_places) {}
 
   /// The version of the latest change it holds.
   [[nodiscard]] std::uint64_t version() const { return version_; }
@@ -146,6 +149,8 @@ class ClusterSnapshot {
   }
   /// Every index lies below.
   [[nodiscard]] std::size_t slots() const { return runs_.size() * kNodesPerRun; }
+  /// The index of every look lies below.
+  [[nodiscard]] std::size_t look_places() const { return look_places_; }
   /// Also of nodes that are gone but still have pods.
   [[nodiscard]] std::optional<NodeIndex> index_of(std::string_view name) const {
     return index_of(name, hash_of(name));
@@ -191,7 +196,8 @@ class ClusterSnapshot {
   /// @param names  at most kLookupBlock
   void lookup_block(std::span<const std::string_view> names, std::span<Found> found) const;
   /// @param tag  of what stands at the index
-  [[nodiscard]] bool is_of(std::string_view name, NodeIndex index, const NodeTag& tag) const {
+  [[nodiscard, gnu::always_inline]] bool is_of(std::string_view name, NodeIndex index,
+                                               const NodeTag& tag) const {
     return tag.is_of(name, [&]() -> const NodeTag::NameRest& { return name_rest(index); });
   }
   /// @param tag  of what stands at the index
@@ -218,6 +224,7 @@ class ClusterSnapshot {
   std::uint64_t version_ = 0;
   std::shared_ptr<const HashIndex> names_;  ///< by hash_of(name)
   std::vector<std::shared_ptr<const NodeRun>> runs_;
+  std::size_t look_places_ = 0;
 };
 
 /// The nodes as the Ledger keeps them: found by name, changed by replacing, published cheaply.

@@ -9,22 +9,27 @@
 
 namespace tangram::policies {
 
-void ChoiceCache::Pass::make_room(std::size_t places) const {
-  if (shape_->answers.size() < places) shape_->answers.resize(places);
+/// @tparam kKeyOf  by_look or by_node
+/// @returns the others
+template <auto kKeyOf>
+ChoiceCache::Pass::Unknown ChoiceCache::Pass::judge_known(
+    std::span<const model::ClusterSnapshot::Found> nodes, std::span<Verdict> verdicts) const {
+  Unknown unknown;
+  const std::span<const Answer> answers = shape_->answers;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (const Answer* const known = find(answers, kKeyOf(nodes[i]))) {
+      verdicts[i] = known->verdict();
+    } else if (nodes[i].node != nullptr) {
+      unknown.push_back(static_cast<std::uint32_t>(i));
+    }
+  }
+  return unknown;
 }
 
 std::size_t ChoiceCache::Pass::judge(std::span<const model::ClusterSnapshot::Found> nodes,
                                      std::span<Verdict> verdicts, Walk& walk) const {
-  Unknown unknown;
-  const std::span<const Answer> answers = shape_->answers;
-  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].node == nullptr) continue;
-    if (const Answer* const known = find(answers, key_of(nodes[i]))) {
-      known->put_into(verdicts[i]);
-    } else {
-      unknown.push_back(i);
-    }
-  }
+  const Unknown unknown =
+      by_node_ ? judge_known<by_node>(nodes, verdicts) : judge_known<by_look>(nodes, verdicts);
   return judge_unknown(nodes, unknown, verdicts, walk);
 }
 
@@ -41,7 +46,7 @@ std::size_t ChoiceCache::Pass::judge_unknown(std::span<const model::ClusterSnaps
     // A node before it may look like it.
     const Answer* const known = find(shape_->answers, key);
     if (known != nullptr) {
-      known->put_into(verdicts[i]);
+      verdicts[i] = known->verdict();
     } else {
       verdicts[i] = judge_anew(nodes[i], key, walk);
       ++asked;
@@ -53,38 +58,22 @@ std::size_t ChoiceCache::Pass::judge_unknown(std::span<const model::ClusterSnaps
 Verdict ChoiceCache::Pass::ask_policy(const model::NodeState& node, Walk& walk) const {
   const std::int64_t skipped = budget_.skipped();
   const auto choice = policy_.choose(demand_, node, budget_, &walk.memo_);
-  if (choice) return {.score = choice->score, .misfit = {}};
+  if (choice) return Verdict(choice->score);
   const bool tried = budget_.skipped() == skipped;
-  return {.score = 0,
-          .misfit = tried ? model::why_not(demand_.gpu, node) : model::Misfit::kNotTried};
+  return Verdict(tried ? model::why_not(demand_.gpu, node) : model::Misfit::kNotTried);
 }
 
 Verdict ChoiceCache::Pass::judge_anew(const model::ClusterSnapshot::Found& found, model::Look key,
                                       Walk& walk) const {
   if (key.version == 0) return ask_policy(*found.node, walk);
-  if (walk.untried_.contains(key.version)) return {.score = 0, .misfit = model::Misfit::kNotTried};
+  if (walk.untried_.contains(key.version)) return Verdict(model::Misfit::kNotTried);
   const Verdict verdict = ask_policy(*found.node, walk);
-  if (verdict.misfit == model::Misfit::kNotTried) {
+  if (verdict.misfit() == model::Misfit::kNotTried) {
     walk.untried_.insert(key.version);
   } else {
-    remember(key, verdict, walk.alone_);
+    shape_->answers.at(key.index).set(key.version, verdict);
   }
   return verdict;
-}
-
-void ChoiceCache::Pass::remember(model::Look key, const Verdict& verdict, bool alone) const {
-  if (alone) make_room(key.index + std::size_t{1});
-  if (key.index < shape_->answers.size()) {
-    shape_->answers[key.index].set(key.version, verdict);
-  } else {
-    want_place(key.index);
-  }
-}
-
-void ChoiceCache::Pass::want_place(std::uint32_t index) const {
-  std::size_t wanted = shape_->wanted;
-  while (wanted <= index && !shape_->wanted.compare_exchange_weak(wanted, index + std::size_t{1})) {
-  }
 }
 
 std::vector<ChoiceCache::KeyPtr> ChoiceCache::shapes() const {

@@ -27,11 +27,32 @@ namespace tangram::policies {
 
 /// What is remembered of a policy's choice on a node: how good it is, or why there is none. Its
 /// cards are not: they are needed for the best node only, and quickly chosen again.
-struct Verdict {
-  std::int64_t score = 0;
-  std::optional<model::Misfit> misfit;  ///< nothing = the pod fits
+/// One word, since a filter writes and reads one for each node.
+class Verdict {
+ public:
+  Verdict() = default;
+  /// It fits.
+  explicit Verdict(std::int64_t score) : word_(score) {}
+  explicit Verdict(model::Misfit misfit)
+      : word_(kMisfitWords + static_cast<std::int64_t>(misfit)) {}
 
-  [[nodiscard]] bool fits() const { return !misfit; }
+  /// No policy gives it: scores are millionths of cards.
+  static constexpr std::int64_t kLowestScore =
+      std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(model::kMisfits);
+
+  [[nodiscard]] bool fits() const { return word_ >= kLowestScore; }
+  /// Only if the pod fits.
+  [[nodiscard]] std::int64_t score() const { return word_; }
+  /// @returns nothing if the pod fits
+  [[nodiscard]] std::optional<model::Misfit> misfit() const {
+    if (fits()) return std::nullopt;
+    return static_cast<model::Misfit>(word_ - kMisfitWords);
+  }
+
+ private:
+  static constexpr std::int64_t kMisfitWords = std::numeric_limits<std::int64_t>::min();
+
+  std::int64_t word_ = 0;  ///< the score, or which misfit it is: lower than any score
 };
 
 /// Remembers what a policy said of a shape of pod on nodes of every look.
@@ -59,46 +80,27 @@ class ChoiceCache {
   class Answer {
    public:
     [[nodiscard]] bool is_of(std::uint64_t version) const {
-      return shared(version_).load(std::memory_order_acquire) == version && version != 0;
+      return std::atomic_ref(version_).load(std::memory_order_acquire) == version;
     }
-    void set(std::uint64_t version, const Verdict& verdict) {
-      const std::int64_t word = verdict.fits()
-                                    ? verdict.score
-                                    : kMisfitWords + static_cast<std::int64_t>(*verdict.misfit);
-      shared(word_).store(word, std::memory_order_relaxed);
-      shared(version_).store(version, std::memory_order_release);
+    [[nodiscard]] Verdict verdict() const {
+      return std::atomic_ref(verdict_).load(std::memory_order_relaxed);
     }
-    /// Member by member: a whole one would be written in parts and then read at once, for which
-    /// processors wait.
-    void put_into(Verdict& verdict) const {
-      const std::int64_t word = shared(word_).load(std::memory_order_relaxed);
-      const bool fits = word >= kMisfitWords + static_cast<std::int64_t>(model::kMisfits);
-      verdict.score = fits ? word : 0;
-      if (fits) {
-        verdict.misfit.reset();
-      } else {
-        verdict.misfit = static_cast<model::Misfit>(word - kMisfitWords);
-      }
+    void set(std::uint64_t version, Verdict verdict) {
+      std::atomic_ref(verdict_).store(verdict, std::memory_order_relaxed);
+      std::atomic_ref(version_).store(version, std::memory_order_release);
     }
 
    private:
-    /// Scores are far from the ends of their range: they are millionths of cards.
-    static constexpr std::int64_t kMisfitWords = std::numeric_limits<std::int64_t>::min();
-
-    template <class Number>
-    static std::atomic_ref<Number> shared(Number& number) {
-      return std::atomic_ref<Number>(number);
-    }
+    /// Not 0, which nodes without a look have.
+    static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
     // Mutable, since std::atomic_ref of C++20 refers to nothing const.
-    mutable std::uint64_t version_ = 0;  ///< of the look, or the node; 0 = nothing remembered
-    mutable std::int64_t word_ = 0;      ///< the score, or which misfit it is: lower than any score
+    mutable std::uint64_t version_ = kNone;  ///< of the look, or the node
+    mutable Verdict verdict_;
   };
   struct Shape {
     std::mutex busy;
     std::vector<Answer> answers;  ///< by the index of looks, or of nodes
-    /// An answer that had no place there: the next pass makes room.
-    std::atomic<std::size_t> wanted{0};
   };
 
  public:
@@ -115,10 +117,9 @@ class ChoiceCache {
       friend class Pass;
       model::CardMemo memo_;
       std::set<std::uint64_t> untried_;  ///< versions of what the budget did not suffice for
-      bool alone_ = false;               ///< no other thread judges
     };
 
-    /// The node outlives the pass.
+    /// The node is of the pass's cluster, or made up, and outlives the pass.
     /// @returns kNotTried, which is not remembered, where the budget did not suffice
     [[nodiscard]] Verdict judge(const model::ClusterSnapshot::Found& found) {
       Verdict verdict;
@@ -131,8 +132,7 @@ class ChoiceCache {
                       std::span<Verdict> verdicts) {
       return judge(nodes, verdicts, walk_);
     }
-    /// The same on several threads, each with a walk of its own. A look that is beyond the places
-    /// for answers is asked about again in the next pass: none of them may move the answers.
+    /// The same on several threads, each with a walk of its own.
     std::size_t judge(std::span<const model::ClusterSnapshot::Found> nodes,
                       std::span<Verdict> verdicts, Walk& walk) const;
     /// Not where a search may be needed: the budget would be shared.
@@ -145,20 +145,26 @@ class ChoiceCache {
          std::shared_ptr<Shape> shape)
         : policy_(policy),
           demand_(demand),
-          cluster_(cluster),
           budget_(budget),
           by_node_(!demand.gpu.card_ids.empty()),
           shape_(std::move(shape)),
           lock_(shape_->busy) {
-      walk_.alone_ = true;
-      make_room(std::max(cluster_.slots(), shape_->wanted.load()));
+      const std::size_t places = std::max(cluster.slots(), cluster.look_places());
+      if (shape_->answers.size() < places) shape_->answers.resize(places);
     }
 
-    /// By what an answer for the node is remembered.
-    [[nodiscard]] model::Look key_of(const model::ClusterSnapshot::Found& found) const {
+    // By what an answer for a node is remembered: see key_of().
+
+    [[nodiscard]] static model::Look by_look(const model::ClusterSnapshot::Found& found) {
+      return found.look;
+    }
+    [[nodiscard]] static model::Look by_node(const model::ClusterSnapshot::Found& found) {
       const bool made_up = found.look.version == 0;
-      if (!by_node_ || made_up) return found.look;
+      if (made_up) return {};
       return {.version = found.node->version, .index = found.index};
+    }
+    [[nodiscard]] model::Look key_of(const model::ClusterSnapshot::Found& found) const {
+      return by_node_ ? by_node(found) : by_look(found);
     }
     /// @returns null if nothing is remembered
     [[nodiscard]] static const Answer* find(std::span<const Answer> answers, model::Look key) {
@@ -166,10 +172,9 @@ class ChoiceCache {
       return known ? &answers[key.index] : nullptr;
     }
     using Unknown = boost::container::small_vector<std::uint32_t, 64>;  ///< which of some nodes
-    /// Not while others judge.
-    void make_room(std::size_t places) const;
-    void want_place(std::uint32_t index) const;
-    void remember(model::Look key, const Verdict& verdict, bool alone) const;
+    template <auto kKeyOf>
+    [[nodiscard]] Unknown judge_known(std::span<const model::ClusterSnapshot::Found> nodes,
+                                      std::span<Verdict> verdicts) const;
     std::size_t judge_unknown(std::span<const model::ClusterSnapshot::Found> nodes,
                               const Unknown& unknown, std::span<Verdict> verdicts,
                               Walk& walk) const;
@@ -179,7 +184,6 @@ class ChoiceCache {
 
     const Policy& policy_;
     const model::PodDemand& demand_;
-    const model::ClusterSnapshot& cluster_;
     model::SearchBudget& budget_;
     const bool by_node_;
     Walk walk_;  ///< of the thread that opened it, before or without others

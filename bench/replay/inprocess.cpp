@@ -88,9 +88,9 @@ std::optional<InProcessScheduler::Decision> InProcessScheduler::decide(
   std::int64_t best_score = 0;
   for (const std::size_t node : feasible) {
     const auto verdict = pass.judge(*ledger->found_at(index_[node]));
-    if (!verdict.fits() || (best && verdict.score <= best_score)) continue;
+    if (!verdict.fits() || (best && verdict.score() <= best_score)) continue;
     best = node;
-    best_score = verdict.score;
+    best_score = verdict.score();
   }
   if (!best) return std::nullopt;
   return Decision{*best, *policy_->choose(demand, *ledger->at(index_[*best]))};

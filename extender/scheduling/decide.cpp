@@ -15,7 +15,6 @@ namespace {
 
 using Found = model::ClusterSnapshot::Found;
 
-constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMaxHostScore = 10;  // extender/v1 MaxExtenderPriority
 
 struct Ranked {
@@ -45,24 +44,17 @@ class ShortList {
     best_.reserve(std::min(most_, nodes));
   }
 
-  void add(const Ranked& node) {
+  /// @param refused  asked only if the score is good enough
+  template <class Refused>
+  void add(std::int64_t score, std::uint32_t index, Refused&& refused) {
     ++fitting_;
-    if (best_.size() < most_) {
-      best_.push_back(node);
-    } else if (better(node, best_.front())) {
-      std::pop_heap(best_.begin(), best_.end(), better);
-      best_.back() = node;
-    } else {
-      return;
-    }
-    std::push_heap(best_.begin(), best_.end(), better);
+    if (score >= least_) consider({score, index, refused()});
   }
 
   /// Also what is left of another part of the nodes.
   void add(const ShortList& part) {
-    const std::size_t fitting = fitting_ + part.fitting_;
-    for (const Ranked& node : part.best_) add(node);
-    fitting_ = fitting;
+    fitting_ += part.fitting_;
+    for (const Ranked& node : part.best_) consider(node);
   }
 
   [[nodiscard]] bool empty() const { return fitting_ == 0; }
@@ -76,15 +68,30 @@ class ShortList {
   }
 
  private:
+  void consider(const Ranked& node) {
+    if (best_.size() < most_) {
+      best_.push_back(node);
+    } else if (better(node, best_.front())) {
+      std::pop_heap(best_.begin(), best_.end(), better);
+      best_.back() = node;
+    } else {
+      return;
+    }
+    std::push_heap(best_.begin(), best_.end(), better);
+    if (best_.size() == most_ && !best_.front().refused) least_ = best_.front().score;
+  }
+
   std::size_t most_;
   std::size_t fitting_ = 0;
   std::vector<Ranked> best_;  ///< a heap: the worst of them is in front
+  /// A lower score is not among the best, whoever has it: most nodes are passed over by this alone.
+  std::int64_t least_ = std::numeric_limits<std::int64_t>::min();
 };
 
 /// A pod without cards is none of Tangram's business on a node that it does not know.
 policies::Verdict on_unknown_node(const model::PodDemand& demand) {
-  if (demand.gpu.asks_gpu()) return {.score = 0, .misfit = model::Misfit::kUnknownNode};
-  return {.score = kLowest + 1, .misfit = {}};
+  if (demand.gpu.asks_gpu()) return policies::Verdict(model::Misfit::kUnknownNode);
+  return policies::Verdict(policies::Verdict::kLowestScore);
 }
 
 /// Nodes that are judged at a time: what is known of them stays in the first-level cache.
@@ -149,11 +156,11 @@ class Sorter {
     const std::size_t asked = judge_({nodes_.data(), size}, {verdicts_.data(), size});
     for (std::size_t i = 0; i < size; ++i) {
       const auto index = static_cast<std::uint32_t>(first + i);
-      if (verdicts_[i].fits()) {
-        const bool refused = !question_.refused.empty() && question_.refused.contains(block[i]);
-        fitting_.add({verdicts_[i].score, index, refused});
+      const policies::Verdict verdict = verdicts_[i];
+      if (verdict.fits()) {
+        fitting_.add(verdict.score(), index, [&] { return question_.refused.contains(block[i]); });
       } else if (fitting_.empty()) {
-        rejected.push_back({index, *verdicts_[i].misfit, nodes_[i].least_priority, nodes_[i].node});
+        rejected.push_back({index, *verdict.misfit(), nodes_[i].least_priority, nodes_[i].node});
       }
     }
     return asked;
@@ -237,7 +244,7 @@ std::vector<HostScore> prioritize(std::span<const std::string_view> names, const
     if (!found || refused.contains(names[i])) continue;
     policies::Verdict verdict;
     judge({&*found, 1}, {&verdict, 1});
-    if (verdict.fits()) fitting.push_back({verdict.score, i, false});
+    if (verdict.fits()) fitting.push_back({verdict.score(), i, false});
   }
   std::vector<HostScore> scores(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) scores[i].host = names[i];

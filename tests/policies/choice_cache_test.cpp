@@ -62,12 +62,14 @@ class ChoiceCacheTest : public ::testing::Test {
   std::int64_t score_for(std::string_view pod, const model::PodDemand& demand,
                          model::NodeIndex index, const model::NodeState& state) {
     model::SearchBudget no_limit;
-    return cache_.open(policy_, demand, cluster_, no_limit, pod).judge(found(index, state)).score;
+    return cache_.open(policy_, demand, cluster_, no_limit, pod).judge(found(index, state)).score();
   }
 
   CountingPolicy policy_;
-  const model::ClusterSnapshot cluster_{
-      1, std::make_shared<const model::HashIndex>(), {std::make_shared<const model::NodeRun>()}};
+  const model::ClusterSnapshot cluster_{1,
+                                        std::make_shared<const model::HashIndex>(),
+                                        {std::make_shared<const model::NodeRun>()},
+                                        model::kNodesPerRun + 5};
   model::SearchBudget budget_;
   std::atomic<int> pods_ = 0;
   ChoiceCache cache_{2};
@@ -75,6 +77,17 @@ class ChoiceCacheTest : public ::testing::Test {
   model::PodDemand middle_ = pod(request(fraction(500)));
   model::PodDemand large_ = pod(request(whole()));
 };
+
+TEST(VerdictTest, TellsTheLowestScoreFromEveryMisfit) {
+  EXPECT_TRUE(Verdict(Verdict::kLowestScore).fits());
+  EXPECT_EQ(Verdict(Verdict::kLowestScore).score(), Verdict::kLowestScore);
+  EXPECT_EQ(Verdict(Verdict::kLowestScore).misfit(), std::nullopt);
+  for (std::size_t i = 0; i < model::kMisfits; ++i) {
+    const auto misfit = static_cast<model::Misfit>(i);
+    EXPECT_FALSE(Verdict(misfit).fits()) << i;
+    EXPECT_EQ(Verdict(misfit).misfit(), misfit);
+  }
+}
 
 TEST_F(ChoiceCacheTest, AsksOncePerNodeVersion) {
   EXPECT_EQ(score(small_, 7, version(1)), 1);
@@ -93,8 +106,8 @@ TEST_F(ChoiceCacheTest, AnswersAnOlderSnapshotByThatSnapshot) {
 TEST_F(ChoiceCacheTest, RemembersThatNothingFits) {
   auto pass = cache_.open(policy_, small_, cluster_, budget_, "p");
   const model::NodeState empty = version(1, false);
-  EXPECT_EQ(pass.judge(found(3, empty)).misfit, model::Misfit::kNoCards);
-  EXPECT_EQ(pass.judge(found(3, empty)).misfit, model::Misfit::kNoCards);
+  EXPECT_EQ(pass.judge(found(3, empty)).misfit(), model::Misfit::kNoCards);
+  EXPECT_EQ(pass.judge(found(3, empty)).misfit(), model::Misfit::kNoCards);
   EXPECT_EQ(policy_.asked, 1);
 }
 
@@ -104,8 +117,8 @@ TEST_F(ChoiceCacheTest, AsksAgainAboutANodeThatTheBudgetDidNotSufficeFor) {
   model::SearchBudget one_search(1);
   {
     auto pass = cache_.open(policy_, small_, cluster_, one_search, "p");
-    EXPECT_EQ(pass.judge(found(1, first)).score, 1);
-    EXPECT_EQ(pass.judge(found(2, second)).misfit, model::Misfit::kNotTried);
+    EXPECT_EQ(pass.judge(found(1, first)).score(), 1);
+    EXPECT_EQ(pass.judge(found(2, second)).misfit(), model::Misfit::kNotTried);
   }
   EXPECT_EQ(policy_.asked, 2);
   EXPECT_EQ(score(small_, 1, first), 1);
@@ -114,23 +127,12 @@ TEST_F(ChoiceCacheTest, AsksAgainAboutANodeThatTheBudgetDidNotSufficeFor) {
   EXPECT_EQ(policy_.asked, 3);
 }
 
-TEST_F(ChoiceCacheTest, RemembersMoreLooksThanTheClusterHasNodes) {
-  const auto beyond = static_cast<model::NodeIndex>(cluster_.slots() + 5);
+TEST_F(ChoiceCacheTest, RemembersLooksBeyondTheNumberOfNodes) {
+  const auto beyond = static_cast<model::NodeIndex>(cluster_.slots());
+  ASSERT_LT(beyond, cluster_.look_places());
   EXPECT_EQ(score(small_, beyond, version(1)), 1);
   EXPECT_EQ(score(small_, beyond, version(1)), 1);
   EXPECT_EQ(policy_.asked, 1);
-}
-
-TEST_F(ChoiceCacheTest, MovesNoAnswersWhileThreadsShareAPass) {
-  const model::NodeState state = version(1);
-  const auto beyond = found(static_cast<model::NodeIndex>(cluster_.slots() + 5), state);
-  Verdict verdict;
-  for (int i = 0; i < 3; ++i) {
-    auto pass = cache_.open(policy_, small_, cluster_, budget_, "p");
-    ChoiceCache::Pass::Walk walk;
-    EXPECT_EQ(pass.judge({&beyond, 1}, {&verdict, 1}, walk), i < 2 ? 1U : 0U);
-    EXPECT_EQ(verdict.score, 1);
-  }
 }
 
 TEST_F(ChoiceCacheTest, SaysHowOftenThePolicyWasAsked) {
@@ -142,7 +144,7 @@ TEST_F(ChoiceCacheTest, SaysHowOftenThePolicyWasAsked) {
   nodes.push_back(nodes[2]);  // another node that looks like it
   std::vector<Verdict> verdicts(nodes.size());
   auto pass = cache_.open(policy_, small_, cluster_, budget_, "p");
-  EXPECT_EQ(pass.judge(nodes[1]).score, 2);
+  EXPECT_EQ(pass.judge(nodes[1]).score(), 2);
   EXPECT_EQ(pass.judge(nodes, verdicts), 2U);
   EXPECT_EQ(pass.judge(nodes, verdicts), 0U);
 }
@@ -168,7 +170,7 @@ TEST_F(ChoiceCacheTest, KeepsShapesPoliciesAndNodesApart) {
   EXPECT_EQ(score(picky, 0, version(1)), 1);
   EXPECT_EQ(policy_.asked, 4);
   const model::NodeState state = version(1);
-  EXPECT_EQ(cache_.open(other, small_, cluster_, budget_, "p").judge(found(0, state)).score, 1);
+  EXPECT_EQ(cache_.open(other, small_, cluster_, budget_, "p").judge(found(0, state)).score(), 1);
   EXPECT_EQ(other.asked, 1);
 }
 
@@ -223,7 +225,7 @@ TEST_F(ChoiceCacheTest, KeepsAPassAliveThatIsPushedOut) {
   (void)score(middle_, 0, version(1));
   (void)score(large_, 0, version(1));
   const model::NodeState state = version(4);
-  EXPECT_EQ(pass.judge(found(0, state)).score, 4);
+  EXPECT_EQ(pass.judge(found(0, state)).score(), 4);
 }
 
 TEST_F(ChoiceCacheTest, NeverRemembersANodeOutsideTheBooks) {
@@ -240,7 +242,7 @@ TEST_F(ChoiceCacheTest, JudgesNodesOfOneLookOnce) {
   model::SearchBudget budget;
   auto pass = cache_.open(policy_, small_, cluster_, budget, "p");
   for (model::NodeIndex i = 0; i < 3; ++i) {
-    EXPECT_EQ(pass.judge({.index = i, .look = kLook, .node = &equal[i]}).score, 7);
+    EXPECT_EQ(pass.judge({.index = i, .look = kLook, .node = &equal[i]}).score(), 7);
   }
   EXPECT_EQ(policy_.asked, 1);
   (void)pass.judge({.index = 3, .look = {.version = 2, .index = 1}, .node = &used});

@@ -174,9 +174,9 @@ TEST_F(PoliciesPropertyTest, AnswerTheSameThroughTheCache) {
       const Verdict cached = pass.judge(found[i]);
       ASSERT_EQ(cached.fits(), fresh.has_value()) << name << ", round " << round;
       if (fresh) {
-        EXPECT_EQ(cached.score, fresh->score) << name << ", round " << round;
+        EXPECT_EQ(cached.score(), fresh->score) << name << ", round " << round;
       } else {
-        EXPECT_EQ(*cached.misfit, model::why_not(demand.gpu, *nodes[i]))
+        EXPECT_EQ(*cached.misfit(), model::why_not(demand.gpu, *nodes[i]))
             << name << ", round " << round;
       }
     }

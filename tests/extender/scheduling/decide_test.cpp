@@ -104,8 +104,8 @@ class DecideTest : public ::testing::Test {
   }
   policies::Verdict verdict_on(const model::NodeState& node) const {
     const auto choice = policy_->choose(demand_, node);
-    if (choice) return {.score = choice->score, .misfit = {}};
-    return {.score = 0, .misfit = model::why_not(demand_.gpu, node)};
+    if (choice) return policies::Verdict(choice->score);
+    return policies::Verdict(model::why_not(demand_.gpu, node));
   }
   std::unique_ptr<ScoreTable> policy_;
 };

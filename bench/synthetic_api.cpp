@@ -98,11 +98,21 @@ int SyntheticApi::milli_of(int number) const {
   return size_.pod_milli - size_.pod_spread + static_cast<int>(mixed % sizes);
 }
 
+bool SyntheticApi::has_room_for_another(int number) const {
+  if (size_.pod_milli == 0) return true;
+  const int cards = size_.nodes_in_use() * size_.cards_per_node;
+  int taken = milli_of(number);
+  for (int other = number % cards; other < size_.pods; other += cards) taken += milli_of(other);
+  return taken <= kWholeGpu.count();
+}
+
 std::string SyntheticApi::running_pod(int number, int generation) const {
   const int used = size_.nodes_in_use();
   const int node = number % used;
   const std::string uid =
       fmt::format("00000000-0000-4000-8{:03}-{:012}", generation % 1000, number);
+  const std::string name = generation == 0 ? fmt::format("running-{}", number)
+                                           : fmt::format("running-{}-{}", number, generation);
   const std::string& on = names_[static_cast<std::size_t>(node)];
   std::string annotations;
   std::string slot;
@@ -121,7 +131,7 @@ std::string SyntheticApi::running_pod(int number, int generation) const {
     slot = R"(,"tangram.dev/gpu-slot":"1")";
   }
   return fmt::format(
-      R"({{"metadata":{{"name":"running-{0}","namespace":"{1}","uid":"{2}","resourceVersion":"{3}",)"
+      R"({{"metadata":{{"name":"{0}","namespace":"{1}","uid":"{2}","resourceVersion":"{3}",)"
       R"({4}"labels":{{"app":"train-{5}","pod-template-hash":"6c9f4b{5}"}},"annotations":{{{6}}},)"
       R"("ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"train-{5}",)"
       R"("uid":"11111111-1111-4111-8111-111111111111","controller":true}}]}},)"
@@ -130,8 +140,7 @@ std::string SyntheticApi::running_pod(int number, int generation) const {
       R"("limits":{{"cpu":"2","memory":"8Gi"{8}}},"requests":{{"cpu":"2","memory":"8Gi"{8}}}}}}}]}},)"
       R"("status":{{"phase":"Running","containerStatuses":[{{"name":"main","restartCount":0,)"
       R"("state":{{"running":{{"startedAt":"2026-01-01T00:00:00Z"}}}}}}]}}}})",
-      number, kBenchNamespace, uid, number + 1, managed_fields_, number % 97, annotations, on,
-      slot);
+      name, kBenchNamespace, uid, number + 1, managed_fields_, number % 97, annotations, on, slot);
 }
 
 Result<kube::Response> SyntheticApi::call(const kube::Request& request) {

@@ -48,6 +48,8 @@ class SyntheticApi final : public kube::KubeApi {
   [[nodiscard]] std::string node(int number) const;
   /// Thousandths of its card that a running pod has.
   [[nodiscard]] int milli_of(int number) const;
+  /// Would another pod of that size fit beside it, and the others on its card?
+  [[nodiscard]] bool has_room_for_another(int number) const;
 
   /// Sends an event to the watch of pods. @returns the version that the object has in it: later
   /// than all before

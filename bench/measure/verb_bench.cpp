@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <random>
+#include <stdexcept>
 #include <utility>
 
 namespace tangram::bench {
@@ -33,21 +34,29 @@ void Baseline::add_routes(http::Router& router) {
 
 Churn::Churn(SyntheticApi& api, int per_second) {
   if (per_second == 0 || api.size().pods == 0) return;
-  thread_ = std::jthread([&api, per_second](const std::stop_token& stop) {
-    std::minstd_rand random(1);
-    std::vector<int> generations(static_cast<std::size_t>(api.size().pods));
-    const auto pause = std::chrono::nanoseconds(std::chrono::seconds(1)) / per_second;
-    auto next = std::chrono::steady_clock::now();
-    while (!stop.stop_requested()) {
-      const std::size_t pod = random() % generations.size();
-      const int number = static_cast<int>(pod);
-      const std::string ended = api.running_pod(number, generations[pod]);
-      const std::string begun = api.running_pod(number, ++generations[pod]);
-      api.pod_event("DELETED", ended);
-      api.pod_event("ADDED", begun);
-      std::this_thread::sleep_until(next += 2 * pause);
-    }
-  });
+  std::vector<int> replaceable;
+  for (int number = 0; number < api.size().pods; ++number) {
+    if (api.has_room_for_another(number)) replaceable.push_back(number);
+  }
+  if (replaceable.empty()) {
+    throw std::invalid_argument(
+        "no card has room for a pod beside one that it replaces; give fewer --pods, or --churn 0");
+  }
+  thread_ = std::jthread(
+      [&api, per_second, replaceable = std::move(replaceable)](const std::stop_token& stop) {
+        std::minstd_rand random(1);
+        std::vector<int> generations(replaceable.size());
+        const auto pause = std::chrono::nanoseconds(std::chrono::seconds(1)) / per_second;
+        auto next = std::chrono::steady_clock::now();
+        while (!stop.stop_requested()) {
+          const std::size_t pod = random() % generations.size();
+          const std::string ended = api.running_pod(replaceable[pod], generations[pod]);
+          const std::string begun = api.running_pod(replaceable[pod], ++generations[pod]);
+          api.pod_event("ADDED", begun);
+          api.pod_event("DELETED", ended);
+          std::this_thread::sleep_until(next += 2 * pause);
+        }
+      });
 }
 
 Result<void> VerbBench::round(int number, bool counts) {

@@ -20,10 +20,12 @@ struct Baseline {
   void add_routes(http::Router& router);
 };
 
-/// Ends running pods and begins others in their place, at an even rate, while it lives. One right
-/// behind the other, or pods of the measurement would take the room that the next is granted.
+/// Begins pods beside running ones that they replace, and ends those, at an even rate, while it
+/// lives. Only where there is room for both: in a gap between them a pod of the measurement would
+/// take the room that the new one is granted.
 class Churn {
  public:
+  /// @throws std::invalid_argument  no card has room for both
   Churn(SyntheticApi& api, int per_second);
 
  private:

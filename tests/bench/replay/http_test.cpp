@@ -194,6 +194,14 @@ TEST(SyntheticApiTest, RefusesMorePodsThanThereIsRoomFor) {
   EXPECT_NO_THROW(SyntheticApi{over});
 }
 
+TEST(SyntheticApiTest, KnowsWhereAPodAndTheOneThatReplacesItFitTogether) {
+  const SyntheticApi api({.nodes = 1, .cards_per_node = 2, .pods = 5, .pod_milli = 300});
+  EXPECT_FALSE(api.has_room_for_another(4)) << "three pods on the first card";
+  EXPECT_FALSE(api.has_room_for_another(0));
+  EXPECT_TRUE(api.has_room_for_another(1)) << "two pods on the second card";
+  EXPECT_TRUE(SyntheticApi({.nodes = 1, .pods = 5, .pod_milli = 0}).has_room_for_another(4));
+}
+
 TEST(SyntheticApiTest, PodsAreReadAsTheyWereMeant) {
   const SyntheticApi api({.nodes = 2, .cards_per_node = 2, .pods = 6, .pod_bytes = 5'000});
   const std::string text = api.running_pod(5);

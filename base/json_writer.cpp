@@ -53,15 +53,19 @@ rapidjson::SizeType length(std::string_view text) {
 bool needs_escape(std::string_view text) {
   constexpr std::uint64_t kOnes = 0x0101010101010101U;
   constexpr std::uint64_t kHighs = 0x8080808080808080U;
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
   const auto zero_bytes = [](std::uint64_t word) { return (word - kOnes) & ~word & kHighs; };
-  while (text.size() >= 8) {
+  const auto word_needs_it = [&](std::size_t at) {
     std::uint64_t word = 0;
-    std::memcpy(&word, text.data(), 8);
+    std::memcpy(&word, text.data() + at, kWord);
     const std::uint64_t control = (word - kOnes * 0x20) & ~word & kHighs;
-    if ((control | zero_bytes(word ^ kOnes * '"') | zero_bytes(word ^ kOnes * '\\')) != 0) {
-      return true;
+    return (control | zero_bytes(word ^ kOnes * '"') | zero_bytes(word ^ kOnes * '\\')) != 0;
+  };
+  if (text.size() >= kWord) {
+    for (std::size_t at = 0; at + kWord < text.size(); at += kWord) {
+      if (word_needs_it(at)) return true;
     }
-    text.remove_prefix(8);
+    return word_needs_it(text.size() - kWord);  // overlaps the one before it
   }
   return std::any_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';

@@ -330,7 +330,7 @@ void Ledger::expire_reservations() {
       ++due;
       continue;
     }
-    // Others are forgotten, too: every filter and bind comes here, and would pass them again.
+    // Those that count no more are dropped: every filter and bind would pass over them again.
     if (counts) erase(found);
     due = deadlines_.erase(due);
   }

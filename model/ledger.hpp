@@ -142,7 +142,7 @@ class Ledger {
   /// Is the allocation unchanged since overdue() named it? Reading the pod takes a while.
   [[nodiscard]] bool is_unchanged(const Overdue& named) const;
 
-  /// Drops reservations whose time has passed.
+  /// Drops reservations whose time has passed. Takes time only for deadlines not seen before.
   void expire_reservations();
 
   struct Entry {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -32,7 +33,8 @@ class Verdict {
  public:
   Verdict() = default;
   /// It fits.
-  explicit Verdict(std::int64_t score) : word_(score) {}
+  /// @param score  at least kLowestScore
+  explicit Verdict(std::int64_t score) : word_(score) { assert(fits()); }
   explicit Verdict(model::Misfit misfit)
       : word_(kMisfitWords + static_cast<std::int64_t>(misfit)) {}
 
@@ -68,8 +70,8 @@ class Verdict {
 /// of one comes late: then only the shape's name is still known, and that proves it.
 ///
 /// It belongs to one set of policies, which must outlive it; new policies (another workload) need a
-/// new cache. Memory: 16 bytes x shapes x nodes, and twice that after all nodes have changed at a
-/// time.
+/// new cache. Memory: 16 bytes x shapes x looks, of which there are at most twice as many as nodes;
+/// x nodes for shapes that name cards.
 ///
 /// Threads: safe. One pass of a shape goes on at a time; the next one waits and finds its work
 /// done. Several threads may share the walk of a pass.
@@ -149,11 +151,12 @@ class ChoiceCache {
           by_node_(!demand.gpu.card_ids.empty()),
           shape_(std::move(shape)),
           lock_(shape_->busy) {
-      const std::size_t places = std::max(cluster.slots(), cluster.look_places());
+      const std::size_t places = by_node_ ? cluster.slots() : cluster.look_places();
       if (shape_->answers.size() < places) shape_->answers.resize(places);
     }
 
-    // By what an answer for a node is remembered: see key_of().
+    // By what an answer for a node is remembered: the node if the pod names cards, else its look.
+    // Version 0 = it is not remembered.
 
     [[nodiscard]] static model::Look by_look(const model::ClusterSnapshot::Found& found) {
       return found.look;

@@ -22,7 +22,8 @@ struct Baseline {
 
 /// Begins pods beside running ones that they replace, and ends those, at an even rate, while it
 /// lives. Only where there is room for both: in a gap between them a pod of the measurement would
-/// take the room that the new one is granted.
+/// take the room that the new one is granted. It rarely does even so: where it is on that very
+/// card.
 class Churn {
  public:
   /// @throws std::invalid_argument  no card has room for both

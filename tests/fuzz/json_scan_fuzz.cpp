@@ -2,6 +2,8 @@
 #include "base/json_scan.hpp"
 #include "tests/fuzz/fuzzing.hpp"
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -47,6 +49,18 @@ void compare(json::Reader& in, std::string_view value) {
   }
 }
 
+/// Strings that stand for themselves are exactly what a reader finds.
+void compare_plain_strings(std::string_view text) {
+  Parts strings;
+  const std::size_t end = json::read_plain_strings(text, 0, strings);
+  if (end == std::string_view::npos) return;
+  std::string copy(text.substr(0, end));
+  json::Reader in(copy);
+  std::size_t next = 0;
+  in.array([&] { require(next < strings.size() && in.string() == strings[next++]); });
+  require(in.finish() && next == strings.size());
+}
+
 bool is_json(std::string text) {
   json::Reader in(text);
   in.skip();
@@ -68,6 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     elements(value);
     require(json::raw_string(value).size() <= value.size());
   }));
+  compare_plain_strings(text);
   if (!is_json(std::string(text))) return 0;
   std::string copy(text);
   json::Reader in(copy);

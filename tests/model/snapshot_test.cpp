@@ -361,6 +361,29 @@ TEST_F(LookTest, ManyChangesBeforeAnybodyLooksLeaveNoTrace) {
   }
 }
 
+TEST_F(LookTest, HasAPlaceAmongThoseThatTheSnapshotCounts) {
+  constexpr int kNodes = 100;
+  for (int i = 0; i < kNodes; ++i) put(node_name(i));
+  std::vector<std::shared_ptr<const ClusterSnapshot>> all{ledger_.snapshot()};
+  // The looks of the last snapshot stay until the next one: for a while there are twice as many.
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < kNodes; ++i) {
+      const std::string uid = std::to_string(round) + "-" + std::to_string(i);
+      ledger_.observe(
+          allocation(uid, node_name(i), {granted("GPU-" + node_name(i), i + 1, i + 1)}));
+    }
+    all.push_back(ledger_.snapshot());
+  }
+  std::uint32_t highest = 0;
+  for (const auto& snapshot : all) {
+    for (const auto& node : snapshot->present()) {
+      ASSERT_LT(node.look.index, snapshot->look_places());
+      highest = std::max(highest, node.look.index);
+    }
+  }
+  EXPECT_GE(highest, static_cast<std::uint32_t>(kNodes));
+}
+
 TEST_F(LookTest, ANodeThatLeftHasNone) {
   put("a");
   observe("p", "a");

@@ -140,7 +140,8 @@ TEST_F(PoliciesPropertyTest, AnswerTheSameThroughTheCache) {
   constexpr model::NodeIndex kNodes = 10;
   const PolicySet set(options_);
   ChoiceCache cache(8);
-  const model::ClusterSnapshot nowhere;
+  const model::ClusterSnapshot cluster(1, std::make_shared<const model::HashIndex>(),
+                                       {std::make_shared<const model::NodeRun>()}, 2 * kNodes);
   std::vector<model::PodDemand> demands;
   demands.reserve(12);
   for (int i = 0; i < 12; ++i) demands.push_back(random_pod(random_));
@@ -168,7 +169,7 @@ TEST_F(PoliciesPropertyTest, AnswerTheSameThroughTheCache) {
     const auto& demand = demands[static_cast<std::size_t>(random_.between(0, 11))];
     const auto name = policy_names()[static_cast<std::size_t>(random_.between(0, 3))];
     model::SearchBudget no_limit;
-    auto pass = cache.open(*set.find(name), demand, nowhere, no_limit, "");
+    auto pass = cache.open(*set.find(name), demand, cluster, no_limit, "");
     for (model::NodeIndex i = 0; i < kNodes; ++i) {
       const auto fresh = set.find(name)->choose(demand, *nodes[i]);
       const Verdict cached = pass.judge(found[i]);

@@ -141,7 +141,8 @@ TEST_F(PoliciesPropertyTest, AnswerTheSameThroughTheCache) {
   const PolicySet set(options_);
   ChoiceCache cache(8);
   const model::ClusterSnapshot cluster(1, std::make_shared<const model::HashIndex>(),
-                                       {std::make_shared<const model::NodeRun>()}, 2 * kNodes);
+                                       {std::make_shared<const model::NodeRun>()},
+                                       std::size_t{2} * kNodes);
   std::vector<model::PodDemand> demands;
   demands.reserve(12);
   for (int i = 0; i < 12; ++i) demands.push_back(random_pod(random_));

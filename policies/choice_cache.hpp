@@ -70,8 +70,8 @@ class Verdict {
 /// of one comes late: then only the shape's name is still known, and that proves it.
 ///
 /// It belongs to one set of policies, which must outlive it; new policies (another workload) need a
-/// new cache. Memory: 16 bytes x shapes x looks, of which there are at most twice as many as nodes;
-/// x nodes for shapes that name cards.
+/// new cache. Memory: a shape takes 16 bytes for each look; there are at most twice as many looks
+/// as nodes. If it names cards, it takes 16 bytes for each node instead.
 ///
 /// Threads: safe. One pass of a shape goes on at a time; the next one waits and finds its work
 /// done. Several threads may share the walk of a pass.

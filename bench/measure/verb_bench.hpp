@@ -21,9 +21,9 @@ struct Baseline {
 };
 
 /// Begins pods beside running ones that they replace, and ends those, at an even rate, while it
-/// lives. Only where there is room for both: in a gap between them a pod of the measurement would
-/// take the room that the new one is granted. It rarely does even so: where it is on that very
-/// card.
+/// lives. Only where there is room for both: if the old one ended first, a pod of the measurement
+/// could take the room that the new one is granted. If such a pod is on that card already, the card
+/// is granted twice for a moment; with many cards this is rare.
 class Churn {
  public:
   /// @throws std::invalid_argument  no card has room for both

@@ -84,7 +84,7 @@ class ShortList {
   std::size_t most_;
   std::size_t fitting_ = 0;
   std::vector<Ranked> best_;  ///< a heap: the worst of them is in front
-  /// A lower score is not among the best, whoever has it: most nodes are passed over by this alone.
+  /// A node with a lower score cannot be among the best, refused or not. Most nodes have one.
   std::int64_t least_ = std::numeric_limits<std::int64_t>::min();
 };
 

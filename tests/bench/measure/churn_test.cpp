@@ -6,8 +6,8 @@
 
 #include <map>
 #include <stdexcept>
-#include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tangram::bench {
@@ -16,18 +16,17 @@ namespace {
 /// What a watch of pods shows until `count` events have come.
 std::vector<std::string> frames_of(SyntheticApi& api, std::size_t count) {
   std::vector<std::string> frames;
-  std::stop_source stop;
   const auto take = [&](std::string frame) {
     frames.push_back(std::move(frame));
     return frames.size() < count;
   };
-  EXPECT_TRUE(
-      api.watch({.method = kube::Method::kGet, .path = "/api/v1/pods"}, take, stop.get_token()));
+  EXPECT_TRUE(api.watch({.method = kube::Method::kGet, .path = "/api/v1/pods"}, take, {}));
   return frames;
 }
 
 kube::Pod pod_in(const std::string& frame) {
-  const std::size_t begin = frame.find(R"("object":)") + 9;
+  constexpr std::string_view kObject = R"("object":)";
+  const std::size_t begin = frame.find(kObject) + kObject.size();
   return kube::decode_pod(frame.substr(begin, frame.size() - begin - 1)).value();
 }
 

@@ -36,12 +36,12 @@ bool better(const Ranked& a, const Ranked& b) {
   return a.index < b.index;
 }
 
-/// The best of the nodes that fit, and how many fit.
+/// The best of the nodes that fit, or all of them, and how many fit.
 class ShortList {
  public:
   /// @param most  0 = all
-  ShortList(std::size_t most, std::size_t nodes) : most_(most == 0 ? nodes : most) {
-    best_.reserve(std::min(most_, nodes));
+  ShortList(std::size_t most, std::size_t nodes) : most_(most) {
+    kept_.reserve(most == 0 ? nodes : std::min(most, nodes));
   }
 
   /// @param refused  asked only if the score is good enough
@@ -54,36 +54,52 @@ class ShortList {
   /// Also what is left of another part of the nodes.
   void add(const ShortList& part) {
     fitting_ += part.fitting_;
-    for (const Ranked& node : part.best_) consider(node);
+    for (const Ranked& node : part.kept_) consider(node);
   }
 
   [[nodiscard]] bool empty() const { return fitting_ == 0; }
   [[nodiscard]] FilterResult take() && {
-    std::sort_heap(best_.begin(), best_.end(), better);
+    if (most_ > 0) {
+      std::sort_heap(kept_.begin(), kept_.end(), better);
+    } else {
+      put_in_order_asked();
+    }
     FilterResult result;
-    result.more_fit = best_.size() < fitting_;
-    result.kept.reserve(best_.size());
-    for (const Ranked& node : best_) result.kept.push_back(node.index);
+    result.more_fit = kept_.size() < fitting_;
+    result.kept.reserve(kept_.size());
+    for (const Ranked& node : kept_) result.kept.push_back(node.index);
     return result;
   }
 
  private:
+  /// But for the best, which is the first, and those that are refused.
+  void put_in_order_asked() {
+    if (!std::ranges::is_sorted(kept_, {}, &Ranked::index)) {  // several threads found them
+      std::ranges::sort(kept_, {}, &Ranked::index);
+    }
+    std::stable_partition(kept_.begin(), kept_.end(),
+                          [](const Ranked& node) { return !node.refused; });
+    const auto best = std::ranges::min_element(kept_, better);
+    if (best != kept_.end()) std::rotate(kept_.begin(), best, best + 1);
+  }
+
   void consider(const Ranked& node) {
-    if (best_.size() < most_) {
-      best_.push_back(node);
-    } else if (better(node, best_.front())) {
-      std::pop_heap(best_.begin(), best_.end(), better);
-      best_.back() = node;
+    if (most_ == 0) return kept_.push_back(node);
+    if (kept_.size() < most_) {
+      kept_.push_back(node);
+    } else if (better(node, kept_.front())) {
+      std::pop_heap(kept_.begin(), kept_.end(), better);
+      kept_.back() = node;
     } else {
       return;
     }
-    std::push_heap(best_.begin(), best_.end(), better);
-    if (best_.size() == most_ && !best_.front().refused) least_ = best_.front().score;
+    std::push_heap(kept_.begin(), kept_.end(), better);
+    if (kept_.size() == most_ && !kept_.front().refused) least_ = kept_.front().score;
   }
 
   std::size_t most_;
   std::size_t fitting_ = 0;
-  std::vector<Ranked> best_;  ///< a heap: the worst of them is in front
+  std::vector<Ranked> kept_;  ///< all, or the best as a heap: the worst of them is in front
   /// A node with a lower score cannot be among the best, refused or not. Most nodes have one.
   std::int64_t least_ = std::numeric_limits<std::int64_t>::min();
 };

@@ -48,11 +48,12 @@ struct FilterQuestion {
 
 /// Sorts the asked nodes into a short-list of the best, or those that cannot take the pod.
 ///
-/// @returns kept: best first. If any is kept, the other nodes appear nowhere: kube-scheduler reads
-///          the reasons only if no node is left. A node is unresolvable if an eviction could not
-///          help, so kube-scheduler need not try: where it lacks what no pod takes, and where no
-///          pod with cards is less important. A node the ledger does not know takes only pods that
-///          ask for no card.
+/// @returns kept: best first; without a short list only the first is the best, and the others are
+///          in the order asked, refused ones last. If any is kept, the other nodes appear nowhere:
+///          kube-scheduler reads the reasons only if no node is left. A node is unresolvable if an
+///          eviction could not help, so kube-scheduler need not try: where it lacks what no pod
+///          takes, and where no pod with cards is less important. A node the ledger does not know
+///          takes only pods that ask for no card.
 FilterResult filter(const FilterQuestion& question, const PodView& cluster, const Judge& judge);
 
 /// The same answer. If the first nodes show that the policy is asked often, several threads judge

@@ -5,6 +5,8 @@
 #include "cluster/allocations.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <span>
 
 namespace tangram::extender {
 
@@ -135,6 +137,31 @@ json::Outline preempt_outline() {
                {{json::Outline::kAny, {{"Pods", {{"metadata", {{"uid"}}}}}, violations}}}}}};
 }
 
+/// Those that stand one behind the other in the request go out as they came, in one piece.
+void write_plain_names(json::Writer& out, std::span<const std::string_view> names,
+                       std::span<const std::uint32_t> kept) {
+  const auto goes_on = [](std::uint32_t one, std::uint32_t next) { return next == one + 1; };
+  while (!kept.empty()) {
+    const auto end = std::ranges::adjacent_find(kept, std::not_fn(goes_on));
+    const auto run = static_cast<std::size_t>(end - kept.begin()) + (end == kept.end() ? 0 : 1);
+    const std::string_view first = names[kept.front()];
+    const std::string_view last = names[kept[run - 1]];
+    const char* const begin = first.data() - 1;  // with their quotes
+    out.raw({begin, static_cast<std::size_t>(last.data() + last.size() + 1 - begin)});
+    kept = kept.subspan(run);
+  }
+}
+
+void write_names(json::Writer& out, const FilterArgs& args, const FilterResult& result) {
+  out.key("NodeNames").begin_array();
+  if (args.plain_names) {
+    write_plain_names(out, args.node_names, result.kept);
+  } else {
+    for (const std::uint32_t kept : result.kept) out.string(args.node_names[kept]);
+  }
+  out.end_array();
+}
+
 void write_failed(json::Writer& out, std::string_view name, const std::vector<FailedNode>& nodes) {
   out.key(name).begin_object();
   for (const FailedNode& node : nodes) out.member(node.name, node.reason);
@@ -187,6 +214,7 @@ Result<FilterArgs> decode_filter_args(Body& body) {
     if (auto read = read_filter_args(rest, args); !read) return read.error();
     if (auto cut = cut_nodes(nodes, args); !cut) return cut.error();
   } else if (const auto names = plain_names(text, args); !names.empty()) {
+    args.plain_names = true;
     std::string rest = without(text, names);
     if (auto read = read_filter_args(rest, args); !read) return read.error();
   } else {
@@ -210,9 +238,8 @@ std::string encode(const FilterArgs& args, const FilterResult& result) {
     for (const std::uint32_t kept : result.kept) out.raw(args.node_texts[kept]);
     out.end_array().end_object();
   } else {
-    out.key("Nodes").null().key("NodeNames").begin_array();
-    for (const std::uint32_t kept : result.kept) out.string(args.node_names[kept]);
-    out.end_array();
+    out.key("Nodes").null();
+    write_names(out, args, result);
   }
   write_failed(out, "FailedNodes", result.failed);
   write_failed(out, "FailedAndUnresolvableNodes", result.unresolvable);

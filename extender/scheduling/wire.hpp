@@ -34,6 +34,8 @@ class Body {
 struct FilterArgs {
   kube::Pod pod;                             ///< without labels if it has more than kMaxLabels
   std::vector<std::string_view> node_names;  ///< of NodeNames, or of Nodes, in the order asked
+  /// The names are views into the Body's list, each between its quotes, as it was sent.
+  bool plain_names = false;
   bool full_nodes = false;                   ///< Nodes was sent (nodeCacheCapable: false)
   std::vector<std::string_view> node_texts;  ///< of Nodes, as they came; unread but for their names
 };
@@ -48,7 +50,7 @@ struct FailedNode {
 };
 
 struct FilterResult {
-  std::vector<std::uint32_t> kept;  ///< indices into FilterArgs::node_names, best first
+  std::vector<std::uint32_t> kept;  ///< indices into FilterArgs::node_names, the best one first
   std::vector<FailedNode> failed;
   std::vector<FailedNode> unresolvable;  ///< evicting pods would not help
   bool more_fit = false;                 ///< than those kept. Not sent.

@@ -51,7 +51,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(!args->full_nodes || args->node_texts.size() == args->node_names.size());
   if (!is_json(std::string(fuzz::text_of(data, size)))) return 0;  // nodes are handed back unread
   FilterResult all;
-  for (std::uint32_t i = 0; i < args->node_names.size(); ++i) all.kept.push_back(i);
-  require(kept_nodes(encode(*args, all)) == args->node_names.size());
+  FilterResult some;
+  for (std::uint32_t i = 0; i < args->node_names.size(); ++i) {
+    all.kept.push_back(i);
+    if ((data[i % size] & 3U) != 0) some.kept.push_back(i);
+    if ((data[i % size] & 4U) != 0) some.kept.push_back(i / 2);
+  }
+  require(kept_nodes(encode(*args, all)) == all.kept.size());
+  require(kept_nodes(encode(*args, some)) == some.kept.size());
   return 0;
 }

@@ -114,9 +114,10 @@ using Names = std::vector<std::string_view>;
 
 TEST_F(DecideTest, OffersTheBestNodeFirst) {
   for (const char* name : {"a", "b", "c"}) add_free(name);
-  scores_ = {{"a", 5}, {"b", -2}, {"c", 7}};
+  scores_ = {{"a", -2}, {"b", 5}, {"c", 7}};
   names_ = {"a", "b", "c"};
-  EXPECT_EQ(kept(filter_all()), (Names{"c", "a", "b"}));
+  EXPECT_EQ(kept(filter_all(3)), (Names{"c", "b", "a"}));
+  EXPECT_EQ(kept(filter_all()), (Names{"c", "a", "b"})) << "of all, the others as they were asked";
 }
 
 TEST_F(DecideTest, OffersNodesOfOneScoreInTheOrderAsked) {
@@ -234,8 +235,9 @@ TEST_F(DecideTest, RanksRefusedNodesLastButStillOffersThem) {
   scores_ = {{"a", 9}, {"b", 1}, {"c", 2}};
   names_ = {"a", "b", "c"};
   refused_ = {"a"};
-  EXPECT_EQ(kept(filter_all()), (Names{"c", "b", "a"}));
+  EXPECT_EQ(kept(filter_all(3)), (Names{"c", "b", "a"}));
   EXPECT_EQ(kept(filter_all(1)), Names{"c"});
+  EXPECT_EQ(kept(filter_all()), (Names{"c", "b", "a"}));
   refused_ = {"a", "b", "c"};
   EXPECT_EQ(kept(filter_all(1)), Names{"a"});
 }
@@ -331,10 +333,18 @@ class RandomDecideTest : public DecideTest, public ::testing::WithParamInterface
       if (sort == Sort::kFull) all.failed.insert(name);
       if (sort == Sort::kUnknown) all.unresolvable.insert(name);
     }
-    std::stable_sort(all.kept.begin(), all.kept.end(), [&](auto a, auto b) {
+    const auto better = [&](auto a, auto b) {
       if (refused_.contains(a) != refused_.contains(b)) return refused_.contains(b);
       return scores_.at(std::string(a)) > scores_.at(std::string(b));
-    });
+    };
+    if (short_list > 0) {
+      std::ranges::stable_sort(all.kept, better);
+    } else if (!all.kept.empty()) {
+      const std::string_view best = *std::ranges::min_element(all.kept, better);
+      std::ranges::stable_sort(all.kept, {}, [&](std::string_view name) {
+        return name == best ? 0 : 1 + static_cast<int>(refused_.contains(name));
+      });
+    }
     if (!all.kept.empty()) all.failed.clear();
     if (!all.kept.empty()) all.unresolvable.clear();
     if (short_list != 0 && all.kept.size() > short_list) all.kept.resize(short_list);

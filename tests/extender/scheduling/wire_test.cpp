@@ -181,6 +181,28 @@ TEST(WireTest, WritesAFilterResultOfNames) {
             R"("FailedAndUnresolvableNodes":{"n4":"no \"cards\""},"Error":""})");
 }
 
+/// How the names stood in the request makes no difference, whatever is kept of them.
+TEST(WireTest, WritesTheSameNamesInOnePieceAndOneByOne) {
+  Body plain(R"({"Pod":{},"NodeNames":["n1","n2","n3","","n5"]})");
+  Body spaced("{\"Pod\":{},\"NodeNames\":[ \"n1\" ,\"n2\",\n\t\"n3\", \"\" , \"n5\" ]}");
+  Body escaped(R"({"Pod":{},"NodeNames":["n1","n2","n\u0033","","n5"]})");
+  const FilterArgs in_one_piece = filter_args(plain);
+  const FilterArgs with_spaces = filter_args(spaced);
+  const FilterArgs one_by_one = filter_args(escaped);
+  EXPECT_TRUE(in_one_piece.plain_names);
+  EXPECT_TRUE(with_spaces.plain_names);
+  EXPECT_FALSE(one_by_one.plain_names);
+  for (const std::vector<std::uint32_t>& kept : std::vector<std::vector<std::uint32_t>>{
+           {}, {0}, {4}, {0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {3, 0, 1, 2, 4}, {1, 2, 4}, {0, 2, 3}}) {
+    const FilterResult result{.kept = kept, .failed = {}, .unresolvable = {}};
+    const std::string reply = encode(one_by_one, result);
+    EXPECT_EQ(encode(in_one_piece, result), reply);
+    std::string compact = encode(with_spaces, result);
+    std::erase_if(compact, [](char c) { return c == ' ' || c == '\n' || c == '\t'; });
+    EXPECT_EQ(compact, reply);
+  }
+}
+
 TEST(WireTest, WritesAnEmptyListAndNotNullWhenNoNodeFits) {
   Body body(R"({"Pod":{},"NodeNames":[]})");
   EXPECT_EQ(encode(filter_args(body), {}), R"({"Nodes":null,"NodeNames":[],"FailedNodes":{},)"

@@ -48,6 +48,20 @@ bool adapt_tls(std::string& line, const SchedulerOptions& options) {
   return true;
 }
 
+/// What the options add behind a line of the file.
+std::string added_behind(const std::string& line, const SchedulerOptions& options) {
+  if (options.client_qps > 0 && line == "clientConnection:") {
+    return "  qps: " + std::to_string(options.client_qps) + "\n  burst: 2000\n";
+  }
+  if (options.parallelism > 0 && line.starts_with("kind:")) {
+    return "parallelism: " + std::to_string(options.parallelism) + "\n";
+  }
+  if (options.without.empty() || line != "- schedulerName: tangram") return "";
+  std::string added = "  plugins:\n    multiPoint:\n      disabled:\n";
+  for (const std::string& plugin : options.without) added += "      - name: " + plugin + "\n";
+  return added;
+}
+
 std::string scheduler_config(const SchedulerOptions& options) {
   std::ifstream shipped(TANGRAM_SOURCE_DIR "/deploy/scheduler/" + options.config);
   std::string config;
@@ -59,10 +73,7 @@ std::string scheduler_config(const SchedulerOptions& options) {
     set_value(line, "leaderElect", "false");
     if (options.weight > 0) set_value(line, "weight", std::to_string(options.weight));
     set_value(line, "percentageOfNodesToScore", std::to_string(options.percentage_of_nodes));
-    config += line + "\n";
-    if (options.client_qps > 0 && line == "clientConnection:") {
-      config += "  qps: " + std::to_string(options.client_qps) + "\n  burst: 2000\n";
-    }
+    config += line + "\n" + added_behind(line, options);
   }
   if (!options.second_url.empty()) {  // the list of extenders ends the file
     config += "- urlPrefix: " + options.second_url + "\n  filterVerb: filter\n" +

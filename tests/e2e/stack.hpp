@@ -74,7 +74,9 @@ struct SchedulerOptions {
   /// that binds, kube-scheduler sends few requests.
   int client_qps = 0;
   std::vector<std::string> feature_gates = {};  ///< "GenericWorkload=true"
-  int percentage_of_nodes = 100;                ///< of the profile "tangram"
+  int percentage_of_nodes = 100;                ///< of the profile "tangram"; 0 = its default
+  int parallelism = 0;                          ///< 0 = its default of 16
+  std::vector<std::string> without = {};        ///< plugins that the profile "tangram" lacks
   std::filesystem::path certificates = {};      ///< those of the extender
   bool own_certificate = true;                  ///< false = presents no certificate, with TLS
 };

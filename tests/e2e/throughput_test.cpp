@@ -20,6 +20,7 @@ struct Contender {
   std::string name;
   enum class Extender { kNone, kNull, kTangram } extender;
   int short_list;
+  SchedulerOptions scheduler = {};
 };
 
 /// By program: "extender" (Tangram's), "scheduler", "apiserver", "etcd", and "test", which watches
@@ -124,7 +125,10 @@ class ThroughputTest : public E2eTest {
     } else if (setup.extender == Contender::Extender::kNull) {
       url = null_extender.emplace(*api_, setup.short_list).url();
     }
-    Process scheduler = start_scheduler({.extender_url = url, .client_qps = kUnlimited});
+    SchedulerOptions options = setup.scheduler;
+    options.extender_url = url;
+    options.client_qps = kUnlimited;
+    Process scheduler = start_scheduler(options);
     programs["scheduler"] = scheduler.pid();
     const Outcome result = measure(watcher, programs, pods);
     if (extender) expect_books_right(*extender);
@@ -198,6 +202,28 @@ TEST_F(ThroughputTest, OnALargeCluster) {
   report(runs, size);
   compare(runs, "tangram-1", "none", size);
   compare(runs, "tangram-1", "null-1", size);
+}
+
+// What other settings of kube-scheduler would gain or lose in a large cluster.
+TEST_F(ThroughputTest, OfTheSchedulersSettings) {
+  using enum Contender::Extender;
+  const Size size{.nodes = sized(5'000, 200), .pods = sized(800, 100)};
+  // None of them matters to the test's pods.
+  const std::vector<std::string> plugins{
+      "DynamicResources", "ImageLocality",      "InterPodAffinity",
+      "NodeAffinity",     "NodePorts",          "NodeResourcesBalancedAllocation",
+      "NodeVolumeLimits", "PodTopologySpread",  "TaintToleration",
+      "VolumeBinding",    "VolumeRestrictions", "VolumeZone"};
+  const auto runs = play({{"shipped", kTangram, 1},
+                          {"parallelism-2", kTangram, 1, {.parallelism = 2}},
+                          {"parallelism-64", kTangram, 1, {.parallelism = 64}},
+                          {"sampled", kTangram, 1, {.percentage_of_nodes = 0}},
+                          {"few-plugins", kTangram, 1, {.without = plugins}}},
+                         size, sized(7, 1));
+  report(runs, size);
+  for (const std::string setup : {"parallelism-2", "parallelism-64", "sampled", "few-plugins"}) {
+    compare(runs, setup, "shipped", size);
+  }
 }
 
 }  // namespace

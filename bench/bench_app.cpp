@@ -37,13 +37,33 @@ void LocalExtender::wait_until_released(const std::string& pod_uid) const {
   while (app->ledger().apply(has_allocation)) std::this_thread::yield();
 }
 
+namespace {
+
+model::Signer signer(const kube::GrantKeys* keys) {
+  if (keys == nullptr) return {};
+  return [keys](std::string_view text) { return keys->sign(text); };
+}
+
+}  // namespace
+
+BenchApp::BenchApp(ClusterSize size, GrantKeysPtr keys)
+    : keys_(std::move(keys)), api_(size, signer(keys_.get())) {}
+
 Result<std::unique_ptr<BenchApp>> BenchApp::start(const Options& options) {
-  std::unique_ptr<BenchApp> bench(new BenchApp(options.size));
-  auto extender = start_extender(local_config(options.policy, options.short_list),
-                                 {.api = bench->api_,
-                                  .clock = bench->clock_,
-                                  .replica = std::nullopt,
-                                  .more_routes = options.more_routes});
+  GrantKeysPtr keys;
+  if (!options.grants.signing_key.empty()) {
+    auto opened = kube::GrantKeys::open(
+        {.signing = options.grants.signing_key, .known = options.grants.public_keys});
+    if (!opened) return opened.error();
+    keys = std::move(*opened);
+  }
+  std::unique_ptr<BenchApp> bench(new BenchApp(options.size, std::move(keys)));
+  config::Config config = local_config(options.policy, options.short_list);
+  config.grants = options.grants;
+  auto extender = start_extender(config, {.api = bench->api_,
+                                          .clock = bench->clock_,
+                                          .replica = std::nullopt,
+                                          .more_routes = options.more_routes});
   if (!extender) return extender.error();
   bench->extender_.emplace(std::move(*extender));
   return bench;

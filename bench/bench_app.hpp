@@ -4,6 +4,7 @@
 #include "bench/extender_client.hpp"
 #include "bench/synthetic_api.hpp"
 #include "extender/app.hpp"
+#include "kube/grant_keys.hpp"
 
 #include <functional>
 #include <memory>
@@ -43,6 +44,7 @@ class BenchApp {
     ClusterSize size;
     std::string policy;
     int short_list = 1;
+    config::Config::Grants grants = {};  ///< with keys, the running pods' grants are signed
     std::function<void(http::Router&)> more_routes = nullptr;
   };
   /// Returns when the ledger is complete.
@@ -56,9 +58,11 @@ class BenchApp {
   void arrive(const PendingPod& pod);
 
  private:
-  explicit BenchApp(ClusterSize size) : api_(size) {}
+  using GrantKeysPtr = std::unique_ptr<kube::GrantKeys>;
+  BenchApp(ClusterSize size, GrantKeysPtr keys);
 
   SystemClock clock_;
+  GrantKeysPtr keys_;  ///< null = grants are not signed
   SyntheticApi api_;
   std::optional<LocalExtender> extender_;
 };

@@ -40,6 +40,17 @@ std::string page(const kube::Request& request, int count, const Object& object) 
   return text + "]}";
 }
 
+/// As a JSON string holds it. It has no other special characters.
+std::string escaped(const std::string& text) {
+  std::string inside;
+  inside.reserve(text.size() + text.size() / 4);
+  for (const char c : text) {
+    if (c == '"') inside += '\\';
+    inside += c;
+  }
+  return inside;
+}
+
 }  // namespace
 
 std::string managed_fields(std::size_t bytes) {
@@ -61,7 +72,8 @@ std::int64_t ClusterSize::room() const {
   return of_a_card * cards_per_node * nodes_in_use();
 }
 
-SyntheticApi::SyntheticApi(ClusterSize size) : size_(size) {
+SyntheticApi::SyntheticApi(ClusterSize size, model::Signer signer)
+    : size_(size), signer_(std::move(signer)) {
   if (size_.pod_milli > 0 && size_.pods > size_.room()) {
     throw std::invalid_argument(fmt::format(
         "{} pods with {} thousandths of a card each do not fit {} nodes of {} cards; give at most "
@@ -106,9 +118,26 @@ bool SyntheticApi::has_room_for_another(int number) const {
   return taken <= kWholeGpu.count();
 }
 
-std::string SyntheticApi::running_pod(int number, int generation) const {
+/// The text of the pod's grant.
+std::string SyntheticApi::grant(const std::string& uid, int number) const {
   const int used = size_.nodes_in_use();
   const int node = number % used;
+  const int milli = milli_of(number);
+  const std::int64_t memory = milli * kCardMemory / kWholeGpu.count();
+  std::string text = fmt::format(
+      R"({{"version":1,"podUID":"{}","node":"{}","issuedAt":"2026-01-01T00:00:00Z",)"
+      R"("isolation":"time-slice","containers":[{{"name":"main","cards":[{{"uuid":"{}",)"
+      R"("memMiB":{},"milli":{},"memLimitMiB":{},"milliLimit":{},"whole":false}}]}}]}})",
+      uid, names_[static_cast<std::size_t>(node)],
+      card_id(node, number / used % size_.cards_per_node), memory, milli, memory, milli);
+  if (!signer_) return text;
+  const std::string signature = signer_(text);
+  text.back() = ',';
+  return text + R"("sig":")" + signature + R"("})";
+}
+
+std::string SyntheticApi::running_pod(int number, int generation) const {
+  const int node = number % size_.nodes_in_use();
   const std::string uid =
       fmt::format("00000000-0000-4000-8{:03}-{:012}", generation % 1000, number);
   const std::string name = generation == 0 ? fmt::format("running-{}", number)
@@ -118,16 +147,10 @@ std::string SyntheticApi::running_pod(int number, int generation) const {
   std::string slot;
   if (size_.pod_milli > 0) {
     const int milli = milli_of(number);
-    const std::int64_t memory = milli * kCardMemory / kWholeGpu.count();
-    const std::string grant = fmt::format(
-        R"({{\"version\":1,\"podUID\":\"{}\",\"node\":\"{}\",\"issuedAt\":\"2026-01-01T00:00:00Z\",)"
-        R"(\"isolation\":\"time-slice\",\"containers\":[{{\"name\":\"main\",\"cards\":[{{)"
-        R"(\"uuid\":\"{}\",\"memMiB\":{},\"milli\":{},\"memLimitMiB\":{},\"milliLimit\":{},\"whole\":false}}]}}]}})",
-        uid, on, card_id(node, number / used % size_.cards_per_node), memory, milli, memory, milli);
     annotations = fmt::format(
         R"("tangram.dev/gpu-fraction":"{}.{:03}","tangram.dev/gpu-isolation":"time-slice",)"
         R"("tangram.dev/gpu-grant":"{}")",
-        milli / 1000, milli % 1000, grant);
+        milli / 1000, milli % 1000, escaped(grant(uid, number)));
     slot = R"(,"tangram.dev/gpu-slot":"1")";
   }
   return fmt::format(

@@ -2,6 +2,7 @@
 
 #include "kube/api.hpp"
 #include "kube/list_watch_codec.hpp"
+#include "model/grant_reading.hpp"
 
 #include <condition_variable>
 #include <cstdint>
@@ -34,8 +35,9 @@ struct ClusterSize {
 /// Threads: safe.
 class SyntheticApi final : public kube::KubeApi {
  public:
+  /// @param signer  of grants; empty = they are not signed
   /// @throws std::invalid_argument  more pods than fit
-  explicit SyntheticApi(ClusterSize size);
+  explicit SyntheticApi(ClusterSize size, model::Signer signer = {});
 
   Result<kube::Response> call(const kube::Request& request) override;
   Result<kube::Response> watch(const kube::Request& request, const kube::WatchFrame& frame,
@@ -56,7 +58,10 @@ class SyntheticApi final : public kube::KubeApi {
   std::int64_t pod_event(std::string_view type, std::string object);
 
  private:
+  [[nodiscard]] std::string grant(const std::string& uid, int number) const;
+
   const ClusterSize size_;
+  const model::Signer signer_;
   std::vector<std::string> names_;
   std::string managed_fields_;  ///< with a comma behind it; empty = none
   std::mutex mutex_;

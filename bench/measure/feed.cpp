@@ -62,7 +62,8 @@ Seconds listing(SyntheticApi& api) {
 Result<Report> measure(const RebuildRun& run) {
   Figures figures;
   const auto start = std::chrono::steady_clock::now();
-  auto bench = BenchApp::start({.size = run.size, .policy = std::string(policies::kDefaultPolicy)});
+  auto bench = BenchApp::start(
+      {.size = run.size, .policy = std::string(policies::kDefaultPolicy), .grants = run.grants});
   if (!bench) return bench.error();
   const Seconds rebuilt = since(start);
   figures.add("rss_mib", memory_mib("VmRSS:"));

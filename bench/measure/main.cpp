@@ -77,6 +77,14 @@ void add_rebuild(CLI::App& cli, bench::RebuildRun& run) {
   CLI::App& command = *cli.add_subcommand(
       "rebuild", "reading the cluster at start, beside decoding the same pods; and memory");
   add_full_size(command, run.size);
+  command
+      .add_option("--signing-key", run.grants.signing_key,
+                  "Signs the pods' grants: a file that `tangram-extender grant-key` made")
+      ->check(CLI::ExistingFile);
+  command.add_option("--public-keys", run.grants.public_keys, "Checks them: the other file")
+      ->needs("--signing-key")
+      ->check(CLI::ExistingPath);
+  command.get_option("--signing-key")->needs("--public-keys");
 }
 
 void add_takeover(CLI::App& cli, bench::TakeoverRun& run) {

@@ -2,6 +2,7 @@
 
 #include "base/result.hpp"
 #include "bench/synthetic_api.hpp"
+#include "config/config.hpp"
 #include "policies/registry.hpp"
 
 #include <string>
@@ -63,6 +64,7 @@ Result<Report> measure(const FullNodesRun& run);
 /// /metrics/cards.
 struct RebuildRun {
   ClusterSize size;
+  config::Config::Grants grants = {};  ///< with keys, the pods' grants are signed, and checked
 };
 Result<Report> measure(const RebuildRun& run);
 

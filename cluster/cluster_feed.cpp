@@ -130,30 +130,39 @@ void NodeFeed::change(kube::EventType type, std::string_view object) {
   ledger_.apply([&](model::Ledger& ledger) { ledger.put_node(std::move(*node)); });
 }
 
-std::optional<PodFeed::ReadPod> PodFeed::read(std::string_view object) {
-  auto pod = kube::decode_pod(std::string(object));
-  if (pod) return ReadPod{*std::move(pod), true};
-  ++counters_.bad_objects;
-  auto scanned = kube::scan_pod(object);
-  spdlog::warn("pod {} cannot be read, so only its node, its grant and its end count: {}",
-               quote(scanned ? scanned->full_name() : ""), pod.error().message);
-  if (!scanned) return std::nullopt;
-  return ReadPod{*std::move(scanned), false};
+PodFeed::PodFeed(SharedLedger& ledger, PodTable& pods, const PolicySource& policies,
+                 FeedCounters& counters, model::SignatureCheck check, std::size_t helpers)
+    : ledger_(ledger),
+      pods_(pods),
+      counters_(counters),
+      reader_(policies, counters.bad_objects, std::move(check)) {
+  if (helpers > 0) batch_.emplace(reader_, helpers);
 }
 
 void PodFeed::begin_list() {
   listed_.clear();
   kept_ = 0;
+  if (batch_) batch_->clear();
   pods_.notify([](PodObserver& observer) { observer.listing(true); });
 }
 
 void PodFeed::listed(std::string_view object) {
-  auto now = read(object);
-  if (!now) return;
-  std::string uid = now->pod.uid;
-  if (now->pod.finished) return drop(uid);
-  if (now->readable) return keep(std::move(uid), seen(std::move(now->pod)));
-  ShownPod pod = scanned(now->pod);
+  if (!batch_) return take(reader_.read(object));
+  batch_->add(object);
+  if (batch_->is_full()) take_batch();
+}
+
+void PodFeed::take_batch() {
+  if (!batch_) return;
+  for (auto& reading : batch_->read()) take(std::move(reading));
+}
+
+void PodFeed::take(std::optional<PodReading> reading) {
+  if (!reading) return;
+  std::string uid = reading->pod.uid;
+  if (reading->pod.finished) return drop(uid);
+  if (reading->readable) return keep(std::move(uid), seen(*std::move(reading)));
+  ShownPod pod = scanned(*std::move(reading));
   const auto before = listed_.find(uid);  // delivered again
   const bool is_listed = before != listed_.end();
   const bool is_new =
@@ -161,7 +170,10 @@ void PodFeed::listed(std::string_view object) {
   if (is_new) keep(std::move(uid), std::move(pod));
 }
 
-void PodFeed::unlisted(std::string_view object) { drop(kube::scan_id(object).uid); }
+void PodFeed::unlisted(std::string_view object) {
+  take_batch();  // it may be one of them
+  drop(kube::scan_id(object).uid);
+}
 
 std::size_t PodFeed::weight(const std::string& uid, const ShownPod& pod) {
   return weight_of(uid) + sizeof(pod) + weight_of(pod.record) +
@@ -169,9 +181,11 @@ std::size_t PodFeed::weight(const std::string& uid, const ShownPod& pod) {
 }
 
 void PodFeed::keep(std::string uid, ShownPod pod) {
-  drop(uid);
-  kept_ += weight(uid, pod);
-  listed_.emplace(std::move(uid), std::move(pod));
+  const auto [place, is_new] = listed_.try_emplace(std::move(uid));
+  auto& [key, kept] = *place;
+  if (!is_new) kept_ -= weight(key, kept);
+  kept_ += weight(key, pod);
+  kept = std::move(pod);
 }
 
 void PodFeed::drop(const std::string& uid) {
@@ -182,6 +196,8 @@ void PodFeed::drop(const std::string& uid) {
 }
 
 void PodFeed::end_list() {
+  take_batch();
+  batch_.reset();
   const auto gone = pods_.retain([&](const std::string& uid) { return listed_.contains(uid); });
   ledger_.apply([&](model::Ledger& ledger) {
     for (const auto& [uid, pod] : listed_) {
@@ -201,11 +217,11 @@ void PodFeed::end_list() {
 
 void PodFeed::change(kube::EventType type, std::string_view object) {
   if (type == kube::EventType::kDeleted) return ended(kube::scan_id(object).uid);
-  auto read_pod = read(object);
-  if (!read_pod) return;
-  const std::string uid = read_pod->pod.uid;
-  if (read_pod->pod.finished) return ended(uid);
-  ShownPod now = read_pod->readable ? seen(std::move(read_pod->pod)) : scanned(read_pod->pod);
+  auto reading = reader_.read(object);
+  if (!reading) return;
+  const std::string uid = reading->pod.uid;
+  if (reading->pod.finished) return ended(uid);
+  ShownPod now = reading->readable ? seen(*std::move(reading)) : scanned(*std::move(reading));
   // The ledger first: a pod that is bound is never in neither.
   if (now.bound) {
     ledger_.apply([&](model::Ledger& ledger) { book(ledger, now); });
@@ -238,12 +254,13 @@ void PodFeed::ended(const std::string& uid) {
   ledger_.apply([&](model::Ledger& ledger) { ledger.release(uid); });
 }
 
-PodFeed::ShownPod PodFeed::seen(kube::Pod pod) {
-  const auto plan = policies_.plan(pod);
+PodFeed::ShownPod PodFeed::seen(PodReading reading) {
+  kube::Pod& pod = reading.pod;
+  Recorded& recorded = reading.recorded;
+  const Result<PodPlan>& plan = *reading.plan;
   if (pods_.add(pod.uid)) {
     pods_.notify([&](PodObserver& observer) { observer.arrived(pod, plan); });
   }
-  Recorded recorded = pod.node.empty() ? Recorded{} : recorded_allocation(pod, check_);
   pods_.notify([&](PodObserver& observer) { observer.seen(pod, plan, recorded); });
   count_problem(pod, recorded);
   const bool is_bound = !pod.node.empty();
@@ -255,13 +272,12 @@ PodFeed::ShownPod PodFeed::seen(kube::Pod pod) {
   return now;
 }
 
-PodFeed::ShownPod PodFeed::scanned(const kube::Pod& pod) {
+PodFeed::ShownPod PodFeed::scanned(PodReading reading) {
   ShownPod now;
-  if (pod.node.empty()) return now;
-  Recorded recorded = recorded_allocation(pod, check_);
-  count_problem(pod, recorded);
-  now.record.grant_key = recorded.grant_key;
-  now.bound = shown(std::move(recorded));
+  if (reading.pod.node.empty()) return now;
+  count_problem(reading.pod, reading.recorded);
+  now.record.grant_key = reading.recorded.grant_key;
+  now.bound = shown(std::move(reading.recorded));
   return now;
 }
 

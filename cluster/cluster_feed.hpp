@@ -1,9 +1,8 @@
 #pragma once
 
-#include "cluster/allocations.hpp"
 #include "cluster/label_sets.hpp"
+#include "cluster/pod_reader.hpp"
 #include "cluster/pod_table.hpp"
-#include "cluster/policy_source.hpp"
 #include "cluster/shared_ledger.hpp"
 #include "kube/reflector.hpp"
 #include "model/card.hpp"
@@ -68,22 +67,25 @@ class NodeFeed final : public kube::ObjectSink {
 /// when it could be read; a grant that counts only by a start of the pod (Allocation::by_start)
 /// counts if it did before. All else of it stays as it was. A pending one that could never be read
 /// is not known. One reflector thread.
+///
+/// The first list is read by several threads, because the program waits for it. Later ones come
+/// while verbs are answered, and take no core from those.
 class PodFeed final : public kube::ObjectSink {
  public:
-  /// @param check  of grants, as of model::read_grant(); empty = signatures are not checked
+  /// @param check    of grants, as of model::read_grant(); empty = signatures are not checked
+  /// @param helpers  threads beside the reflector's that read the first list, and end with it. With
+  ///                 helpers listed() only remembers the object: observers, the table and the log
+  ///                 learn of it soon, at the latest as the list ends
   PodFeed(SharedLedger& ledger, PodTable& pods, const PolicySource& policies,
-          FeedCounters& counters, model::SignatureCheck check)
-      : ledger_(ledger),
-        pods_(pods),
-        policies_(policies),
-        counters_(counters),
-        check_(std::move(check)) {}
+          FeedCounters& counters, model::SignatureCheck check, std::size_t helpers = 0);
   void begin_list() override;
   void listed(std::string_view object) override;
   void unlisted(std::string_view object) override;
   void end_list() override;
   void change(kube::EventType type, std::string_view object) override;
-  [[nodiscard]] std::size_t kept_bytes() const override { return kept_; }
+  [[nodiscard]] std::size_t kept_bytes() const override {
+    return kept_ + (batch_ ? batch_->bytes() : 0);
+  }
 
  private:
   /// What a bound pod holds, by its own record; a pending one holds nothing.
@@ -99,18 +101,14 @@ class PodFeed final : public kube::ObjectSink {
     std::optional<Shown> bound;
     PodRecord record;  ///< of one that cannot be read: if there is none without a node
   };
-  struct ReadPod {
-    kube::Pod pod;
-    bool readable = true;  ///< else it is what scan_pod() makes of it
-  };
 
-  /// @returns nothing if not even its UID can be read
-  [[nodiscard]] std::optional<ReadPod> read(std::string_view object);
+  void take_batch();
+  void take(std::optional<PodReading> reading);
   [[nodiscard]] static std::size_t weight(const std::string& uid, const ShownPod& pod);
   void keep(std::string uid, ShownPod pod);
   void drop(const std::string& uid);
-  ShownPod seen(kube::Pod pod);
-  ShownPod scanned(const kube::Pod& pod);
+  ShownPod seen(PodReading reading);
+  ShownPod scanned(PodReading reading);
   [[nodiscard]] Shown shown(Recorded recorded);
   void count_problem(const kube::Pod& pod, const Recorded& recorded);
   [[nodiscard]] bool was_refused(const std::string& uid, const ShownPod& now) const;
@@ -122,9 +120,9 @@ class PodFeed final : public kube::ObjectSink {
 
   SharedLedger& ledger_;
   PodTable& pods_;
-  const PolicySource& policies_;
   FeedCounters& counters_;
-  const model::SignatureCheck check_;
+  const PodReader reader_;
+  std::optional<PodBatch> batch_;                     ///< until the first list has ended
   LabelSets labels_;                                  ///< of all pods
   std::unordered_map<std::string, ShownPod> listed_;  ///< by UID, of the list that is being read
   std::size_t kept_ = 0;                              ///< weight of listed_

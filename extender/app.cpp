@@ -20,10 +20,11 @@ using std::chrono::milliseconds;
 constexpr milliseconds kTaskInterval{1'000};
 
 /// The API server and kube-scheduler mostly run on the same machine, and need cores as well.
-constexpr std::size_t kMostFilterHelpers = 3;
+constexpr std::size_t kMostHelperThreads = 3;
 
-std::size_t filter_helpers(const config::Config::Server& server) {
-  return std::min(server_threads(server) - 1, kMostFilterHelpers);
+/// They work beside a thread that has much to do.
+std::size_t helper_threads(const config::Config::Server& server) {
+  return std::min(server_threads(server) - 1, kMostHelperThreads);
 }
 
 /// client-go waits up to 30 s for a server that was away; here no pod gets its card meanwhile, and
@@ -198,7 +199,7 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
       verbs_(verb_parts(), {.short_list = static_cast<std::size_t>(config.scheduler.short_list),
                             .hold_ttl = config.scheduler.hold_ttl,
                             .long_hold_ttl = config.scheduler.long_hold_ttl,
-                            .filter_helpers = filter_helpers(config.server)}),
+                            .filter_helpers = helper_threads(config.server)}),
       verb_routes_({.bind_workers = static_cast<std::size_t>(config.bind.workers),
                     .bind_queue = static_cast<std::size_t>(config.bind.queue),
                     .bind_timeout = config.bind.timeout},
@@ -240,7 +241,7 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
                      .api_timeout = config.bind.timeout},
                     defragmenter_parts()),
       node_feed_(ledger_, counters_),
-      pod_feed_(ledger_, pods_, policies_, counters_, check_),
+      pod_feed_(ledger_, pods_, policies_, counters_, check_, helper_threads(config.server)),
       node_reflector_(parts.api, watch(config, "/api/v1/nodes"), node_feed_, parts.clock),
       pod_reflector_(parts.api, watch(config, "/api/v1/pods", kNotFinished), pod_feed_,
                      parts.clock),

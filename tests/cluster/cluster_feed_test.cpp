@@ -1,7 +1,7 @@
 #include "cluster/cluster_feed.hpp"
 
 #include "kube/local/api.hpp"
-#include "model/grant.hpp"
+#include "tests/cluster/pod_texts.hpp"
 #include "tests/extender/rig.hpp"
 #include "tests/testing/bounded_api.hpp"
 #include "tests/testing/log_probe.hpp"
@@ -20,56 +20,6 @@ using testing::pod_json;
 using testing::PodText;
 using testing::send_list;
 using testing::with_odd_fields;
-
-std::string grant_text(const std::string& uid, const std::string& node,
-                       const model::GrantedCard& card) {
-  return model::encode(model::Grant{.pod_uid = uid,
-                                    .node = node,
-                                    .issued_at = "2026-01-01T00:00:00Z",
-                                    .isolation = model::Isolation::kMps,
-                                    .containers = {{.container = "main", .cards = {card}}},
-                                    .signature = {}});
-}
-
-/// A running pod on n1 that holds `milli` of card n1-0, by a grant of its own.
-PodText running(const std::string& uid, std::int64_t milli = 500) {
-  PodText pod;
-  pod.name = "pod-" + uid;
-  pod.uid = uid;
-  pod.node = "n1";
-  pod.annotations = {
-      {"tangram.dev/gpu-fraction", "0.5"},
-      {"tangram.dev/gpu-grant", grant_text(uid, "n1", granted("n1-0", 4'096, milli))}};
-  return pod;
-}
-
-std::string pending_pod(const std::string& uid, const std::string& name = "waiting") {
-  PodText pod;
-  pod.name = name;
-  pod.uid = uid;
-  pod.annotations = {{"tangram.dev/gpu-fraction", "0.5"}};
-  return pod_json(pod);
-}
-
-/// A Pod text with a member that cannot be read.
-std::string unreadable(const PodText& pod) {
-  PodText bad = pod;
-  bad.requests = {{"memory", "lots"}};
-  return pod_json(bad);
-}
-
-std::string unread_phase(const std::string& uid, const std::string& phase) {
-  PodText pod = running(uid);
-  pod.phase = phase;
-  return unreadable(pod);
-}
-
-/// The same with that many bytes of managedFields, which are not kept.
-std::string padded(const PodText& pod, std::size_t bytes) {
-  std::string text = pod_json(pod);
-  const std::size_t at = text.find(R"("metadata":{)") + 12;
-  return text.insert(at, R"("managedFields":")" + std::string(bytes, 'x') + R"(",)");
-}
 
 class ClusterFeedTest : public ::testing::Test {
  protected:

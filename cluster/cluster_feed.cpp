@@ -157,7 +157,7 @@ void PodFeed::take_batch() {
   for (auto& reading : batch_->read()) take(std::move(reading));
 }
 
-void PodFeed::take(std::optional<PodReading> reading) {
+void PodFeed::take(std::optional<PodReading>&& reading) {
   if (!reading) return;
   std::string uid = reading->pod.uid;
   if (reading->pod.finished) return drop(uid);
@@ -254,7 +254,7 @@ void PodFeed::ended(const std::string& uid) {
   ledger_.apply([&](model::Ledger& ledger) { ledger.release(uid); });
 }
 
-PodFeed::ShownPod PodFeed::seen(PodReading reading) {
+PodFeed::ShownPod PodFeed::seen(PodReading&& reading) {
   kube::Pod& pod = reading.pod;
   Recorded& recorded = reading.recorded;
   const Result<PodPlan>& plan = *reading.plan;
@@ -272,7 +272,7 @@ PodFeed::ShownPod PodFeed::seen(PodReading reading) {
   return now;
 }
 
-PodFeed::ShownPod PodFeed::scanned(PodReading reading) {
+PodFeed::ShownPod PodFeed::scanned(PodReading&& reading) {
   ShownPod now;
   if (reading.pod.node.empty()) return now;
   count_problem(reading.pod, reading.recorded);

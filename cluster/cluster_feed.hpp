@@ -103,12 +103,12 @@ class PodFeed final : public kube::ObjectSink {
   };
 
   void take_batch();
-  void take(std::optional<PodReading> reading);
+  void take(std::optional<PodReading>&& reading);
   [[nodiscard]] static std::size_t weight(const std::string& uid, const ShownPod& pod);
   void keep(std::string uid, ShownPod pod);
   void drop(const std::string& uid);
-  ShownPod seen(PodReading reading);
-  ShownPod scanned(PodReading reading);
+  ShownPod seen(PodReading&& reading);
+  ShownPod scanned(PodReading&& reading);
   [[nodiscard]] Shown shown(Recorded recorded);
   void count_problem(const kube::Pod& pod, const Recorded& recorded);
   [[nodiscard]] bool was_refused(const std::string& uid, const ShownPod& now) const;

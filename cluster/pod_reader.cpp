@@ -16,21 +16,21 @@ constexpr std::size_t kFull = std::size_t{1} << 20U;
 }  // namespace
 
 std::optional<PodReading> PodReader::read(std::string_view object) const {
-  PodReading reading;
+  std::optional<PodReading> reading(std::in_place);
   if (auto pod = kube::decode_pod(std::string(object))) {
-    reading.pod = *std::move(pod);
+    reading->pod = *std::move(pod);
   } else {
     ++bad_objects_;
     auto scanned = kube::scan_pod(object);
     spdlog::warn("pod {} cannot be read, so only its node, its grant and its end count: {}",
                  quote(scanned ? scanned->full_name() : ""), pod.error().message);
     if (!scanned) return std::nullopt;
-    reading.readable = false;
-    reading.pod = *std::move(scanned);
+    reading->readable = false;
+    reading->pod = *std::move(scanned);
   }
-  if (reading.pod.finished) return reading;
-  if (reading.readable) reading.plan = policies_.plan(reading.pod);
-  if (!reading.pod.node.empty()) reading.recorded = recorded_allocation(reading.pod, check_);
+  if (reading->pod.finished) return reading;
+  if (reading->readable) reading->plan = policies_.plan(reading->pod);
+  if (!reading->pod.node.empty()) reading->recorded = recorded_allocation(reading->pod, check_);
   return reading;
 }
 

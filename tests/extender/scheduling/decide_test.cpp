@@ -325,6 +325,21 @@ class RandomDecideTest : public DecideTest, public ::testing::WithParamInterface
     }
   }
 
+  void put_in_order(std::vector<std::string_view>& kept, std::size_t short_list) const {
+    const auto better = [&](auto a, auto b) {
+      if (refused_.contains(a) != refused_.contains(b)) return refused_.contains(b);
+      return scores_.at(std::string(a)) > scores_.at(std::string(b));
+    };
+    if (short_list > 0) {
+      std::ranges::stable_sort(kept, better);
+    } else if (!kept.empty()) {
+      const std::string_view best = *std::ranges::min_element(kept, better);
+      std::ranges::stable_sort(kept, {}, [&](std::string_view name) {
+        return name == best ? 0 : 1 + static_cast<int>(refused_.contains(name));
+      });
+    }
+  }
+
   Wanted wanted(std::size_t short_list) const {
     Wanted all;
     for (const std::string_view name : names_) {
@@ -333,18 +348,7 @@ class RandomDecideTest : public DecideTest, public ::testing::WithParamInterface
       if (sort == Sort::kFull) all.failed.insert(name);
       if (sort == Sort::kUnknown) all.unresolvable.insert(name);
     }
-    const auto better = [&](auto a, auto b) {
-      if (refused_.contains(a) != refused_.contains(b)) return refused_.contains(b);
-      return scores_.at(std::string(a)) > scores_.at(std::string(b));
-    };
-    if (short_list > 0) {
-      std::ranges::stable_sort(all.kept, better);
-    } else if (!all.kept.empty()) {
-      const std::string_view best = *std::ranges::min_element(all.kept, better);
-      std::ranges::stable_sort(all.kept, {}, [&](std::string_view name) {
-        return name == best ? 0 : 1 + static_cast<int>(refused_.contains(name));
-      });
-    }
+    put_in_order(all.kept, short_list);
     if (!all.kept.empty()) all.failed.clear();
     if (!all.kept.empty()) all.unresolvable.clear();
     if (short_list != 0 && all.kept.size() > short_list) all.kept.resize(short_list);

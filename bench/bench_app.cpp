@@ -37,17 +37,8 @@ void LocalExtender::wait_until_released(const std::string& pod_uid) const {
   while (app->ledger().apply(has_allocation)) std::this_thread::yield();
 }
 
-namespace {
-
-model::Signer signer(const kube::GrantKeys* keys) {
-  if (keys == nullptr) return {};
-  return [keys](std::string_view text) { return keys->sign(text); };
-}
-
-}  // namespace
-
 BenchApp::BenchApp(ClusterSize size, GrantKeysPtr keys)
-    : keys_(std::move(keys)), api_(size, signer(keys_.get())) {}
+    : keys_(std::move(keys)), api_(size, kube::signer(keys_.get())) {}
 
 Result<std::unique_ptr<BenchApp>> BenchApp::start(const Options& options) {
   GrantKeysPtr keys;

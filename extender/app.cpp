@@ -254,11 +254,6 @@ App::App(const config::Config& config, const Parts& parts, cluster::PolicySettin
                           ? std::make_unique<kube::MetricsAccess>(parts.api, parts.clock)
                           : nullptr) {}
 
-model::Signer App::signer() {
-  if (!grant_keys_) return {};
-  return [this](std::string_view text) { return grant_keys_->sign(text); };
-}
-
 Binder::Parts App::binder_parts() {
   return {.api = parts_.api,
           .ledger = ledger_,
@@ -268,7 +263,7 @@ Binder::Parts App::binder_parts() {
           .policies = policies_,
           .clock = parts_.clock,
           .may_write = [this](milliseconds takes) { return may_write(takes); },
-          .sign = signer(),
+          .sign = kube::signer(grant_keys_.get()),
           .check = check_};
 }
 
@@ -307,7 +302,7 @@ Resizer::Parts App::resizer_parts() {
           .policies = policies_,
           .clock = parts_.clock,
           .may_write = writes_of_the_leader(),
-          .sign = signer(),
+          .sign = kube::signer(grant_keys_.get()),
           .check = check_,
           .report = reporter("Resize")};
 }

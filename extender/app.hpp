@@ -114,7 +114,6 @@ class App {
   [[nodiscard]] Report reporter(const char* action);
   [[nodiscard]] Binder::Parts binder_parts();
   [[nodiscard]] Verbs::Parts verb_parts();
-  [[nodiscard]] model::Signer signer();
   [[nodiscard]] Resizer::Parts resizer_parts();
   [[nodiscard]] Evictor::Parts evictor_parts();
   [[nodiscard]] Evictor::Parts card_evictor_parts();

@@ -219,6 +219,11 @@ GrantKeys::State GrantKeys::state() const {
   return {.signing = ring_->signing_id, .known = ring_->ids, .stale = !problem_.empty()};
 }
 
+model::Signer signer(const GrantKeys* keys) {
+  if (keys == nullptr) return {};
+  return [keys](std::string_view text) { return keys->sign(text); };
+}
+
 model::SignatureCheck signature_check(const GrantKeys& keys, bool required) {
   return [&keys, required](std::string_view text) {
     auto verdict = keys.check(text);

@@ -75,6 +75,10 @@ class GrantKeys {
   mutable std::map<std::string, std::string, std::less<>> right_;
 };
 
+/// For model::encode_signed().
+/// @param keys  outlives what is returned; null = none, and grants are not signed
+[[nodiscard]] model::Signer signer(const GrantKeys* keys);
+
 /// For model::read_grant().
 /// @param keys      outlives what is returned
 /// @param required  whether a grant counts only with a known key's signature; otherwise the

@@ -200,9 +200,7 @@ void PodFeed::end_list() {
   batch_.reset();
   const auto gone = pods_.retain([&](const std::string& uid) { return listed_.contains(uid); });
   ledger_.apply([&](model::Ledger& ledger) {
-    for (const auto& [uid, pod] : listed_) {
-      if (pod.bound) book(ledger, pod);
-    }
+    book_listed(ledger);
     ledger.retain_observed([&](const std::string& uid) {
       const auto found = listed_.find(uid);
       return found != listed_.end() && (found->second.bound || !found->second.readable);
@@ -213,6 +211,21 @@ void PodFeed::end_list() {
   listed_ = decltype(listed_)();  // the memory, too
   kept_ = 0;
   pods_.notify([](PodObserver& observer) { observer.listing(false); });
+}
+
+/// Most pods of the first list are new, and come several to a node.
+void PodFeed::book_listed(model::Ledger& ledger) {
+  std::unordered_map<std::string_view, std::vector<model::Ledger::Observed>> by_node;
+  for (auto& [uid, pod] : listed_) {
+    if (!pod.bound) continue;
+    if (ledger.find(uid) != nullptr) {
+      book(ledger, pod);
+      continue;
+    }
+    auto& [allocation, counts, is_signed, issued_at] = *pod.bound;
+    by_node[allocation->node].push_back({allocation, is_signed, std::move(issued_at)});
+  }
+  for (auto& [node, pods] : by_node) ledger.observe_new(std::move(pods));
 }
 
 void PodFeed::change(kube::EventType type, std::string_view object) {

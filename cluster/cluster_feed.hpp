@@ -114,6 +114,7 @@ class PodFeed final : public kube::ObjectSink {
   [[nodiscard]] bool was_refused(const std::string& uid, const ShownPod& now) const;
   void put(const std::string& uid, ShownPod pod);
   void ended(const std::string& uid);
+  void book_listed(model::Ledger& ledger);
   void book(model::Ledger& ledger, const ShownPod& pod) const;
   void observe(model::Ledger& ledger, const Shown& now) const;
   [[nodiscard]] static bool replaces(const Shown& now, const model::Ledger::Entry& held);

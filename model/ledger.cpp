@@ -263,6 +263,20 @@ void Ledger::observe(AllocationPtr allocation, bool is_signed, std::string issue
        .issued_at = std::move(issued_at)});
 }
 
+void Ledger::observe_new(std::vector<Observed> pods) {
+  if (pods.empty()) return;
+  NodeState node = nodes_.checkout(pods.front().allocation->node);
+  for (Observed& pod : pods) {
+    assert(pod.allocation->node == node.name);
+    add_to(node, {.allocation = std::move(pod.allocation),
+                  .phase = Phase::kConfirmed,
+                  .observed = true,
+                  .is_signed = pod.is_signed,
+                  .issued_at = std::move(pod.issued_at)});
+  }
+  nodes_.put(std::move(node));
+}
+
 bool Ledger::release(std::string_view pod_uid) {
   const auto found = entries_.find(pod_uid);
   if (found == entries_.end()) return false;
@@ -358,12 +372,17 @@ std::shared_ptr<const ClusterSnapshot> Ledger::snapshot() { return nodes_.publis
 
 void Ledger::add(Entry entry) {
   NodeState node = nodes_.checkout(entry.allocation->node);
-  insert_allocation(node, entry.allocation);
+  add_to(node, std::move(entry));
   nodes_.put(std::move(node));
+}
+
+void Ledger::add_to(NodeState& node, Entry entry) {
+  insert_allocation(node, entry.allocation);
   if (!entry.observed) deadlines_.emplace(entry.deadline, entry.allocation->pod_uid);
-  const std::string uid = entry.allocation->pod_uid;
+  const std::string& uid = entry.allocation->pod_uid;  // of the allocation, which stays
   if (Uids* list = list_of(entry.phase)) list->insert(uid);
-  entries_.emplace(uid, std::move(entry));
+  [[maybe_unused]] const bool is_new = entries_.emplace(uid, std::move(entry)).second;
+  assert(is_new);
 }
 
 void Ledger::erase(Entries::iterator entry) {

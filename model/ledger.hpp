@@ -102,6 +102,15 @@ class Ledger {
   void observe(Allocation allocation) {
     observe(std::make_shared<const Allocation>(std::move(allocation)), false, "");
   }
+  /// What the watch shows of a pod, as observe() takes it.
+  struct Observed {
+    AllocationPtr allocation;
+    bool is_signed = false;
+    std::string issued_at;
+  };
+  /// The same for pods of one node, none of which has an allocation: the node is copied once, not
+  /// once for each.
+  void observe_new(std::vector<Observed> pods);
 
   /// The next revision of a bound pod's grant is about to be written: until observe() shows it, or
   /// a later one, or cancel_resize(), the pod holds it. A revision holds the larger of its amounts
@@ -176,6 +185,8 @@ class Ledger {
   using Entries = StringMap<Entry>;
 
   void add(Entry entry);
+  /// @param node  the allocation's, not yet put
+  void add_to(NodeState& node, Entry entry);
   void erase(Entries::iterator entry);
   void set_phase(Entry& entry, Phase phase);
   void set_deadline(Entry& entry, TimePoint deadline);

@@ -40,6 +40,27 @@ TEST_F(LedgerTest, ADuplicateEventChangesNothing) {
   EXPECT_EQ(ledger(), before);
 }
 
+TEST_F(LedgerTest, NewPodsOfANodeAreBookedAtOnce) {
+  const auto seen = [](Allocation allocation) {
+    return std::make_shared<const Allocation>(std::move(allocation));
+  };
+  const std::uint64_t before = node().version;
+  ledger_.observe_new({{seen(pod("q", 300)), true, "2026-01-01T00:00:00Z"},
+                       {seen(pod("p", 200, "b")), false, ""},
+                       {seen(pod("o", 100)), false, ""}});
+  EXPECT_EQ(node().version, before + 1);
+  EXPECT_EQ(use(0).compute, MilliGpu(400));
+  EXPECT_EQ(use(1).compute, MilliGpu(200));
+  EXPECT_EQ(node().allocations[0]->pod_uid, "o");
+  EXPECT_TRUE(ledger_.find("q")->is_signed && ledger_.find("q")->observed);
+  EXPECT_EQ(ledger_.find("q")->issued_at, "2026-01-01T00:00:00Z");
+  EXPECT_FALSE(ledger_.find("p")->is_signed);
+  EXPECT_EQ(overdue(), "");
+  ledger_.observe_new({});
+  EXPECT_TRUE(ledger_.release("o"));
+  EXPECT_EQ(use(0).compute, MilliGpu(300));
+}
+
 TEST_F(LedgerTest, OverGrantedCardsAreCountedAsTheyAre) {
   ledger_.observe(pod("p", 700));
   ledger_.observe(pod("q", 700));

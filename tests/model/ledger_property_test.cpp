@@ -152,10 +152,32 @@ class History {
     }
     expect_same_ledger(*restarted.snapshot(), *ledger_.snapshot());
     EXPECT_EQ(restarted.assumed_count(), 0U);
+    check_list();
   }
 
  private:
   // -- checks --
+
+  /// The pods node by node, as a first list books them.
+  void check_list() {
+    std::map<std::string, std::vector<Ledger::Observed>> by_node;
+    for (const auto& [uid, allocation] : allocations_) {
+      if (!naive_.pods.contains(uid)) continue;
+      by_node[allocation.node].push_back(
+          {.allocation = std::make_shared<const Allocation>(allocation), .issued_at = uid});
+    }
+    Ledger listed(clock_);
+    for (const auto& [name, inventory] : inventories_) listed.put_node(inventory);
+    for (auto& [name, pods] : by_node) listed.observe_new(std::move(pods));
+    expect_same_ledger(*listed.snapshot(), *ledger_.snapshot());
+    EXPECT_EQ(listed.pod_count(), naive_.pods.size());
+    for (const auto& [uid, pod] : naive_.pods) {
+      const Ledger::Entry* entry = listed.find(uid);
+      ASSERT_NE(entry, nullptr) << uid;
+      EXPECT_TRUE(entry->observed && entry->phase == Phase::kConfirmed) << uid;
+      EXPECT_EQ(entry->issued_at, uid);
+    }
+  }
 
   void check_node(const NodeState& node) {
     const auto known = naive_.nodes.find(node.name);

@@ -14,8 +14,7 @@ target_compile_options(tangram_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast
   -Woverloaded-virtual -Wimplicit-fallthrough -Wswitch-enum)
 # Undefined behaviour ends the program; otherwise it is a line on stderr of a test that passes. "vptr" is
-# excepted: it probes memory through a pipe and reports false faults when no descriptors are left, as in the
-# test that uses them up.
+# excepted: it probes memory through a pipe and reports false faults when no descriptors are left.
 set(stop_at_findings -fno-sanitize-recover=all -fsanitize-recover=vptr)
 if(TANGRAM_SANITIZE)
   add_compile_options(-fsanitize=${TANGRAM_SANITIZE} ${stop_at_findings} -fno-omit-frame-pointer)

@@ -171,7 +171,7 @@ TEST(HttpFailureTest, SurvivesGarbage) {
 }  // namespace
 }  // namespace tangram::http
 
-/// Stands in for the C library's, which Asio calls.
+/// Stands in for the C library's, which Asio calls, in all tests of this program.
 extern "C" int accept(int listener, sockaddr* peer, socklen_t* peer_size) {
   if (tangram::http::NoDescriptorsLeft::none_left) {
     errno = EMFILE;

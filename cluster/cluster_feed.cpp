@@ -216,14 +216,15 @@ void PodFeed::end_list() {
 /// Most pods of the first list are new, and come several to a node.
 void PodFeed::book_listed(model::Ledger& ledger) {
   std::unordered_map<std::string_view, std::vector<model::Ledger::Observed>> by_node;
-  for (auto& [uid, pod] : listed_) {
+  for (const auto& [uid, pod] : listed_) {
     if (!pod.bound) continue;
     if (ledger.find(uid) != nullptr) {
       book(ledger, pod);
       continue;
     }
-    auto& [allocation, counts, is_signed, issued_at] = *pod.bound;
-    by_node[allocation->node].push_back({allocation, is_signed, std::move(issued_at)});
+    by_node[pod.bound->allocation->node].push_back({.allocation = pod.bound->allocation,
+                                                    .is_signed = pod.bound->is_signed,
+                                                    .issued_at = pod.bound->issued_at});
   }
   for (auto& [node, pods] : by_node) ledger.observe_new(std::move(pods));
 }

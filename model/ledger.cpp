@@ -266,15 +266,18 @@ void Ledger::observe(AllocationPtr allocation, bool is_signed, std::string issue
 void Ledger::observe_new(std::vector<Observed> pods) {
   if (pods.empty()) return;
   NodeState node = nodes_.checkout(pods.front().allocation->node);
-  for (Observed& pod : pods) {
+  for (const Observed& pod : pods) {
     assert(pod.allocation->node == node.name);
-    add_to(node, {.allocation = std::move(pod.allocation),
-                  .phase = Phase::kConfirmed,
-                  .observed = true,
-                  .is_signed = pod.is_signed,
-                  .issued_at = std::move(pod.issued_at)});
+    insert_allocation(node, pod.allocation);
   }
   nodes_.put(std::move(node));
+  for (Observed& pod : pods) {
+    record({.allocation = std::move(pod.allocation),
+            .phase = Phase::kConfirmed,
+            .observed = true,
+            .is_signed = pod.is_signed,
+            .issued_at = std::move(pod.issued_at)});
+  }
 }
 
 bool Ledger::release(std::string_view pod_uid) {
@@ -372,12 +375,12 @@ std::shared_ptr<const ClusterSnapshot> Ledger::snapshot() { return nodes_.publis
 
 void Ledger::add(Entry entry) {
   NodeState node = nodes_.checkout(entry.allocation->node);
-  add_to(node, std::move(entry));
+  insert_allocation(node, entry.allocation);
   nodes_.put(std::move(node));
+  record(std::move(entry));
 }
 
-void Ledger::add_to(NodeState& node, Entry entry) {
-  insert_allocation(node, entry.allocation);
+void Ledger::record(Entry entry) {
   if (!entry.observed) deadlines_.emplace(entry.deadline, entry.allocation->pod_uid);
   const std::string& uid = entry.allocation->pod_uid;  // of the allocation, which stays
   if (Uids* list = list_of(entry.phase)) list->insert(uid);

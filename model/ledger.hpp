@@ -108,8 +108,8 @@ class Ledger {
     bool is_signed = false;
     std::string issued_at;
   };
-  /// The same for pods of one node, none of which has an allocation: the node is copied once, not
-  /// once for each.
+  /// The same for different pods of one node, none of which has an allocation: the node is copied
+  /// once, not once for each.
   void observe_new(std::vector<Observed> pods);
 
   /// The next revision of a bound pod's grant is about to be written: until observe() shows it, or
@@ -185,8 +185,8 @@ class Ledger {
   using Entries = StringMap<Entry>;
 
   void add(Entry entry);
-  /// @param node  the allocation's, not yet put
-  void add_to(NodeState& node, Entry entry);
+  /// The entry's node, which has the allocation, is stored: what fails before leaves no trace.
+  void record(Entry entry);
   void erase(Entries::iterator entry);
   void set_phase(Entry& entry, Phase phase);
   void set_deadline(Entry& entry, TimePoint deadline);

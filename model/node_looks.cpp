@@ -28,7 +28,7 @@ Look NodeLooks::join(const NodePtr& node) {
 
 void NodeLooks::leave(Look look) {
   if (--groups_[look.index].nodes > 0) return;
-  // A list of all pods changes a node once for each of its pods before anybody looks.
+  // A later list may change a node once for each of its pods before anybody looks.
   if (look.version > published_version_) return forget(look.index);
   left_.push_back(look.index);
 }

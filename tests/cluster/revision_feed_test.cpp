@@ -76,6 +76,26 @@ TEST_F(RevisionTest, ALaterOneCounts) {
   EXPECT_EQ(used(), 100);
 }
 
+TEST_F(RevisionTest, AfterAListAnUnsignedOneReplacesNoSignedOne) {
+  testing::send_list(feed_, {pod_json(revised(0, 500, true))});
+  EXPECT_TRUE(rig_.entry("u1").is_signed);
+  EXPECT_EQ(rig_.entry("u1").issued_at, "2026-01-01T00:00:00Z");
+  show(revised(1, 700));
+  EXPECT_EQ(revision(), 0);
+  show(revised(1, 700, true));
+  EXPECT_EQ(revision(), 1);
+}
+
+TEST_F(RevisionTest, AListChangesANodeOnceForAllItsNewPods) {
+  const auto version = [&] { return rig_.ledger.snapshot()->find("n1")->version; };
+  const auto before = version();
+  testing::send_list(
+      feed_, {pod_json({.name = "a", .uid = "a", .node = "n1"}),
+              pod_json({.name = "b", .uid = "b", .node = "n1"}), pod_json(revised(0, 500))});
+  EXPECT_EQ(version(), before + 1);
+  EXPECT_EQ(rig_.ledger.snapshot()->find("n1")->allocations.size(), 3U);
+}
+
 TEST_F(RevisionTest, AnUnsignedOneHidesNothingThatThePodMayStillHave) {
   const auto without_former = [](int revision, std::int64_t milli) {
     PodText pod = revised(revision, milli);

@@ -347,7 +347,7 @@ TEST_F(LookTest, AChangeThatCountsForNoPodKeepsIt) {
   EXPECT_EQ(look_of("a"), before);
 }
 
-// As when all pods are listed.
+// As when all pods are listed once more.
 TEST_F(LookTest, ManyChangesBeforeAnybodyLooksLeaveNoTrace) {
   constexpr int kNodes = 10;
   constexpr int kPods = 500;

@@ -63,6 +63,14 @@ std::optional<std::string> first_refusing_card(const NodeState& node,
   return std::nullopt;
 }
 
+Ledger::Entry entry_of(Ledger::Observed&& pod) {
+  return {.allocation = std::move(pod.allocation),
+          .phase = Phase::kConfirmed,
+          .observed = true,
+          .is_signed = pod.is_signed,
+          .issued_at = std::move(pod.issued_at)};
+}
+
 }  // namespace
 
 void Ledger::put_node(NodeInventory inventory) {
@@ -256,11 +264,7 @@ void Ledger::observe(AllocationPtr allocation, bool is_signed, std::string issue
     }
     erase(found);
   }
-  add({.allocation = std::move(allocation),
-       .phase = Phase::kConfirmed,
-       .observed = true,
-       .is_signed = is_signed,
-       .issued_at = std::move(issued_at)});
+  add(entry_of({std::move(allocation), is_signed, std::move(issued_at)}));
 }
 
 void Ledger::observe_new(std::vector<Observed> pods) {
@@ -271,13 +275,7 @@ void Ledger::observe_new(std::vector<Observed> pods) {
     insert_allocation(node, pod.allocation);
   }
   nodes_.put(std::move(node));
-  for (Observed& pod : pods) {
-    record({.allocation = std::move(pod.allocation),
-            .phase = Phase::kConfirmed,
-            .observed = true,
-            .is_signed = pod.is_signed,
-            .issued_at = std::move(pod.issued_at)});
-  }
+  for (Observed& pod : pods) record(entry_of(std::move(pod)));
 }
 
 bool Ledger::release(std::string_view pod_uid) {

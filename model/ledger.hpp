@@ -108,8 +108,8 @@ class Ledger {
     bool is_signed = false;
     std::string issued_at;
   };
-  /// The same for different pods of one node, none of which has an allocation: the node is copied
-  /// once, not once for each.
+  /// observe() for several pods of one node at once, which copies the node only once. Each pod is
+  /// named once, and none of them has an allocation yet.
   void observe_new(std::vector<Observed> pods);
 
   /// The next revision of a bound pod's grant is about to be written: until observe() shows it, or
@@ -185,7 +185,7 @@ class Ledger {
   using Entries = StringMap<Entry>;
 
   void add(Entry entry);
-  /// The entry's node, which has the allocation, is stored: what fails before leaves no trace.
+  /// Comes after the node was stored with the allocation: what fails before leaves no entry.
   void record(Entry entry);
   void erase(Entries::iterator entry);
   void set_phase(Entry& entry, Phase phase);

@@ -14,6 +14,8 @@ namespace tangram::cli {
 
 namespace {
 
+using enum CardSearch;
+
 Result<void> check_reason(const std::string& reason) {
   const bool writable = std::none_of(reason.begin(), reason.end(), [](char c) {
     return c == ',' || static_cast<unsigned char>(c) < ' ';
@@ -37,41 +39,63 @@ bool is_draining(const FoundCard& found, const std::string& uuid) {
   return node::parse_card_names(found.node.drain).ids.contains(uuid);
 }
 
-/// The annotation without the card, if it names it.
+/// The annotation tangram.dev/drain without the card and its instances, if it names one of them.
 std::optional<std::string> drain_without(const FoundCard& found) {
-  if (!is_draining(found, found.card.id)) return std::nullopt;
-  return without_card(found.node.drain, found.card.id);
+  std::string left = without_card(found.node.drain, found.card.id);
+  bool named = is_draining(found, found.card.id);
+  for (const model::Card& card : found.cards) {
+    if (card.parent != found.card.id || !is_draining(found, card.id)) continue;
+    left = without_card(left, card.id);
+    named = true;
+  }
+  return named ? std::optional(left) : std::nullopt;
 }
 
-Result<CordonStep> uncordon_step(const FoundCard& found, const std::string& flags) {
+/// Why the card is cordoned though the annotation does not name it, and what to do; empty = it is
+/// not cordoned.
+std::string cordoned_otherwise(const FoundCard& found, const std::string& flags) {
   const node::CardNames named = node::parse_card_names(found.node.cordon);
-  const std::string name = card_name(found);
-  if (named.ids.contains(found.card.id)) {
-    std::string left = without_card(found.node.cordon, found.card.id);
-    if (!node::parse_card_names(left).include(found.card)) {
-      return CordonStep{name + " uncordoned: within seconds it takes new pods", std::move(left),
-                        drain_without(found)};
-    }
-  }
+  const std::string& node = found.node.name;
   if (named.all) {
-    return fail(Errc::kConflict, "all cards of node " + found.node.name +
-                                     " are cordoned, not this one by name; uncordon all: kubectl" +
-                                     flags + " annotate node " + found.node.name +
-                                     " tangram.dev/cordon-");
+    return "all cards of node " + node +
+           " are cordoned, not this one by name; uncordon all: kubectl" + flags +
+           " annotate node " + node + " tangram.dev/cordon-";
   }
+  const std::string name = card_name(found);
   if (named.include(found.card)) {
-    return fail(Errc::kConflict, name + " is cordoned with its physical card; uncordon that: " +
-                                     "kubectl tangram uncordon-card" + flags + " " +
-                                     found.card.parent);
+    return name +
+           " is cordoned with its physical card; uncordon that: kubectl tangram uncordon-card" +
+           flags + " " + found.card.parent;
   }
-  if (found.card.cordoned) {
-    return fail(Errc::kConflict,
-                name + " is not cordoned by an operator: " + found.card.unavailable_reason);
+  if (!found.card.cordoned) return "";
+  return name + " is not cordoned by an operator: " + found.card.unavailable_reason;
+}
+
+/// The drain ends in any case: with another cordon it would go on.
+Result<CordonStep> uncordon_step(const FoundCard& found, const std::string& flags) {
+  const std::string& uuid = found.card.id;
+  std::optional<std::string> drain = drain_without(found);
+  std::optional<std::string> cordon;
+  if (node::parse_card_names(found.node.cordon).ids.contains(uuid)) {
+    cordon = without_card(found.node.cordon, uuid);
   }
-  if (auto left = drain_without(found)) {
-    return CordonStep{name + " is not cordoned, and not drained any more", std::nullopt,
-                      std::move(left)};
+  if (!found.listed) {
+    return CordonStep{"node " + found.node.name + " lists no card " + uuid +
+                          " any more; its annotations do not name it now",
+                      std::move(cordon), std::move(drain)};
   }
+  const std::string name = card_name(found);
+  if (cordon && !node::parse_card_names(*cordon).include(found.card)) {
+    return CordonStep{name + " uncordoned: within seconds it takes new pods", std::move(cordon),
+                      std::move(drain)};
+  }
+  const std::string otherwise = cordoned_otherwise(found, flags);
+  if (drain) {
+    return CordonStep{
+        name + " is not drained any more" + (otherwise.empty() ? "" : "; " + otherwise),
+        std::move(cordon), std::move(drain)};
+  }
+  if (!otherwise.empty()) return fail(Errc::kConflict, otherwise);
   return CordonStep{name + " is not cordoned"};
 }
 
@@ -98,15 +122,20 @@ Result<std::string> cordon_card(kube::KubeApi& api, const std::string& card,
                                 const std::string& reason, const std::string& flags) {
   if (auto good = check_reason(reason); !good) return good.error();
   const NamedCard named = named_card(card);
-  return change_cordon(api, named, [&](const FoundCard& found) -> Result<CordonStep> {
+  return change_cordon(api, named, kListed, [&](const FoundCard& found) -> Result<CordonStep> {
+    const std::string name = card_name(found);
+    if (!found.card.parent.empty() && is_draining(found, found.card.parent)) {
+      return fail(Errc::kConflict, name + " is drained with its physical card; end that: kubectl " +
+                                       "tangram uncordon-card" + flags + " " + found.card.parent);
+    }
     auto annotation = cordon_with(found, named.uuid, reason);
-    if (!annotation) return CordonStep{card_name(found) + " is cordoned already"};
-    return CordonStep{
-        card_name(found) +
-            " cordoned: within seconds it takes no new pods; its pods keep running. Undo: "
-            "kubectl tangram uncordon-card" +
-            flags + " " + named.text,
-        std::move(annotation)};
+    auto drain = drain_without(found);
+    if (!annotation && !drain) return CordonStep{name + " is cordoned already"};
+    return CordonStep{name + " cordoned" + (drain ? ", and not drained any more" : "") +
+                          ": within seconds it takes no new pods; its pods keep running. Undo: "
+                          "kubectl tangram uncordon-card" +
+                          flags + " " + named.text,
+                      std::move(annotation), std::move(drain)};
   });
 }
 
@@ -114,7 +143,7 @@ Result<std::string> drain_card(kube::KubeApi& api, const std::string& card,
                                const std::string& reason, const std::string& flags) {
   if (auto good = check_reason(reason); !good) return good.error();
   const NamedCard named = named_card(card);
-  return change_cordon(api, named, [&](const FoundCard& found) -> Result<CordonStep> {
+  return change_cordon(api, named, kListed, [&](const FoundCard& found) -> Result<CordonStep> {
     auto cordon = cordon_with(found, named.uuid, reason);
     const bool drains = is_draining(found, named.uuid);
     if (!cordon && drains) return CordonStep{card_name(found) + " is being drained already"};
@@ -133,7 +162,7 @@ Result<std::string> drain_card(kube::KubeApi& api, const std::string& card,
 
 Result<std::string> uncordon_card(kube::KubeApi& api, const std::string& card,
                                   const std::string& flags) {
-  return change_cordon(api, named_card(card),
+  return change_cordon(api, named_card(card), kOrNamed,
                        [&](const FoundCard& found) { return uncordon_step(found, flags); });
 }
 

@@ -27,14 +27,19 @@ inline constexpr std::size_t kMaxReason = 256;
 ///          kInvalidArgument  a reason that the annotation cannot hold
 ///          kNotFound         no node lists the card; the message names cards with this prefix
 ///          kConflict         several nodes list the UUID, forbidden, or others kept changing the
-///                            node
+///                            node; of an instance whose physical card is drained
 ///          kUnavailable      the API server rejects it
+/// Ends a drain of the card: its pods keep running.
 Result<std::string> cordon_card(kube::KubeApi& api, const std::string& card,
                                 const std::string& reason, const std::string& flags);
 /// Cordons the card and has the extender evict its pods. @returns as above
 Result<std::string> drain_card(kube::KubeApi& api, const std::string& card,
                                const std::string& reason, const std::string& flags);
-/// @returns as above; also kConflict if the card is not cordoned by its own name
+/// Also ends a drain. A card that no node lists any more may still be named by a node's
+/// annotations: then it is removed from these.
+/// @returns as above; also kConflict if neither its own name cordons the card nor it is drained,
+/// and
+///          something else cordons it
 Result<std::string> uncordon_card(kube::KubeApi& api, const std::string& card,
                                   const std::string& flags);
 

@@ -7,8 +7,10 @@
 #include "kube/url.hpp"
 #include "model/annotations.hpp"
 #include "model/cards.hpp"
+#include "node/publish/node_record.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -37,15 +39,18 @@ Error unknown_card(const NamedCard& named, const std::vector<std::string>& near)
 }
 
 /// Any agent can publish the UUID of another node's card.
-Error ambiguous_card(const std::string& uuid, const std::vector<FoundCard>& found) {
+/// @param how  what the nodes do with the card: "list"
+Error ambiguous_card(const std::string& uuid, const std::vector<FoundCard>& found,
+                     std::string_view how) {
   std::vector<std::string> nodes;
   std::vector<std::string> names;
   for (const FoundCard& each : found) {
     nodes.push_back(each.node.name);
     names.push_back(nodes.back() + "/" + uuid);
   }
-  return fail(Errc::kConflict, counted(found.size(), "node") + " list a card " + uuid + ": " +
-                                   joined(nodes) + "; find out which has it, and write the node " +
+  return fail(Errc::kConflict, counted(found.size(), "node") + " " + std::string(how) + " a card " +
+                                   uuid + ": " + joined(nodes) +
+                                   "; find out which has it, and write the node " +
                                    "too: " + joined(names, " or "));
 }
 
@@ -61,6 +66,18 @@ std::optional<model::Card> card_in(const std::vector<model::Card>& cards, const 
   whole.model = "in MIG mode";
   whole.cordoned = false;  // the instance may be cordoned by its own name
   return whole;
+}
+
+bool is_named_by(const node::OwnNode& node, const std::string& uuid) {
+  return std::ranges::any_of(std::array{&node.cordon, &node.drain}, [&](const auto* annotation) {
+    return node::parse_card_names(*annotation).ids.contains(uuid);
+  });
+}
+
+FoundCard gone_card(node::OwnNode node, const std::string& uuid) {
+  FoundCard gone{.node = std::move(node), .listed = false, .card = {}, .cards = {}};
+  gone.card.id = uuid;
+  return gone;
 }
 
 std::string patch_of(const node::OwnNode& node, const CordonStep& step) {
@@ -92,30 +109,39 @@ std::string card_name(const FoundCard& found) {
   return "card " + found.card.id + " (" + found.card.model + ") of node " + found.node.name;
 }
 
-Result<FoundCard> find_card(kube::KubeApi& api, const NamedCard& named) {
+Result<FoundCard> find_card(kube::KubeApi& api, const NamedCard& named, CardSearch search) {
   std::vector<FoundCard> found;
+  std::vector<FoundCard> only_named;
   std::vector<std::string> near;
   auto listed = list(api, "/api/v1/nodes", {}, [&](std::string object) {
     auto node = node::decode_own_node(std::move(object));
     if (!node) return;  // an unreadable node lists no card
     if (!named.node.empty() && node->name != named.node) return;
     std::vector<model::Card> cards = cards_of(*node);
-    auto card = card_in(cards, named.uuid);
-    for (const model::Card& each : cards) {
-      if (!card && each.id.starts_with(named.uuid)) near.push_back(each.id);
+    if (auto card = card_in(cards, named.uuid)) {
+      found.push_back(
+          {.node = std::move(*node), .card = std::move(*card), .cards = std::move(cards)});
+      return;
     }
-    if (card) found.push_back({std::move(*node), std::move(*card), std::move(cards)});
+    for (const model::Card& each : cards) {
+      if (each.id.starts_with(named.uuid)) near.push_back(each.id);
+    }
+    if (is_named_by(*node, named.uuid))
+      only_named.push_back(gone_card(*std::move(node), named.uuid));
   });
   if (!listed) return listed.error();
+  if (found.size() > 1) return ambiguous_card(named.uuid, found, "list");
   if (found.size() == 1) return std::move(found.front());
-  return found.empty() ? unknown_card(named, near) : ambiguous_card(named.uuid, found);
+  if (search == CardSearch::kListed || only_named.empty()) return unknown_card(named, near);
+  if (only_named.size() > 1) return ambiguous_card(named.uuid, only_named, "have annotations with");
+  return std::move(only_named.front());
 }
 
 Result<std::string> change_cordon(
-    kube::KubeApi& api, const NamedCard& named,
+    kube::KubeApi& api, const NamedCard& named, CardSearch search,
     const std::function<Result<CordonStep>(const FoundCard&)>& decide) {
   for (int tries = 0; tries < kMaxTries; ++tries) {
-    const auto found = find_card(api, named);
+    const auto found = find_card(api, named, search);
     if (!found) return found.error();
     auto step = decide(*found);
     if (!step) return step.error();

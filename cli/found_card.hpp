@@ -25,6 +25,7 @@ struct NamedCard {
 /// A node and one of its cards.
 struct FoundCard {
   node::OwnNode node;
+  bool listed = true;  ///< else only its annotations name the card, and there is only its id
   /// Of a physical card that is not listed since it is in MIG mode: one of its instances with the
   /// id of the card.
   model::Card card;
@@ -34,9 +35,16 @@ struct FoundCard {
 /// "card GPU-1 (A100) of node a".
 [[nodiscard]] std::string card_name(const FoundCard& found);
 
+/// Which nodes have the card?
+enum class CardSearch {
+  kListed,   ///< those that list it
+  kOrNamed,  ///< if there is none, those whose annotations tangram.dev/cordon or drain name it: it
+             ///< was replaced, or came to another node
+};
 /// @returns kNotFound  no node lists the card; the message names cards with this prefix
 ///          kConflict  several nodes list the UUID; and as list()
-Result<FoundCard> find_card(kube::KubeApi& api, const NamedCard& named);
+Result<FoundCard> find_card(kube::KubeApi& api, const NamedCard& named,
+                            CardSearch search = CardSearch::kListed);
 
 /// What to do with the card: annotations to write, if any, and the sentence to print then.
 struct CordonStep {
@@ -48,7 +56,7 @@ struct CordonStep {
 /// @returns the step's sentence; as find_card() and `decide`; kConflict also where others never
 ///          stop
 Result<std::string> change_cordon(
-    kube::KubeApi& api, const NamedCard& named,
+    kube::KubeApi& api, const NamedCard& named, CardSearch search,
     const std::function<Result<CordonStep>(const FoundCard&)>& decide);
 
 }  // namespace tangram::cli

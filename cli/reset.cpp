@@ -137,8 +137,9 @@ std::string what_is_missing(const ResetProgress& progress) {
 
 Result<ResetOrder> prepare_reset(kube::KubeApi& api, const std::string& card, LinkedCards linked) {
   ResetOrder order;
-  const auto changed =
-      change_cordon(api, named_card(card), [&](const FoundCard& found) -> Result<CordonStep> {
+  const auto changed = change_cordon(
+      api, named_card(card), CardSearch::kListed,
+      [&](const FoundCard& found) -> Result<CordonStep> {
         const std::string& id = physical(found.card);
         if (!id.starts_with("GPU-")) {
           return fail(Errc::kInvalidArgument,

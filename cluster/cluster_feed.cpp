@@ -16,14 +16,19 @@ namespace tangram::cluster {
 
 namespace {
 
-/// Ids of cards, as in the annotation tangram.dev/cordon: blanks around them, and reasons behind
-/// them, mean nothing. Other texts name no card.
-std::vector<std::string> draining_cards(const kube::Node& node) {
+/// Ids of the node's cards, as in the annotation tangram.dev/cordon: blanks around them, and
+/// reasons behind them, mean nothing. The annotation may still name a card that was replaced.
+std::vector<std::string> draining_cards(const kube::Node& node,
+                                        const std::vector<model::Card>& cards) {
   const auto annotation = node.annotations.find(model::key_of(model::kDrainAnnotation));
   if (annotation == node.annotations.end()) return {};
   std::vector<std::string> ids = split(annotation->second, ',');
   for (std::string& id : ids) id = boost::trim_copy(id.substr(0, id.find('=')));
-  std::erase_if(ids, [](const std::string& id) { return !model::is_card_id(id); });
+  std::erase_if(ids, [&](const std::string& id) {
+    return !model::is_card_id(id) || std::ranges::none_of(cards, [&](const model::Card& card) {
+      return card.id == id || card.parent == id;
+    });
+  });
   return ids;
 }
 
@@ -42,12 +47,12 @@ std::optional<model::NodeInventory> NodeFeed::read(std::string_view object) {
                                  .memory = node->memory,
                                  .slots = node->slots};
   inventory.resizes = read_resizes(*node);
-  inventory.draining = draining_cards(*node);
   const auto annotation = node->annotations.find(model::key_of(model::kCardsAnnotation));
   if (annotation == node->annotations.end()) return inventory;
   auto cards = model::decode_cards(annotation->second);
   if (cards) {
     inventory.cards = std::move(*cards);
+    inventory.draining = draining_cards(*node, inventory.cards);
   } else {
     // Without a readable list no card can be granted.
     ++counters_.bad_cards;

@@ -20,6 +20,10 @@ class CordonTest : public ::testing::Test {
     if (!own) throw std::runtime_error(own.error().message);
     return own->cordon;
   }
+  std::string drained(const std::string& node = "a") {
+    const std::string text = rig_.ask(testing::get_request("/api/v1/nodes/" + node)).body;
+    return node::decode_own_node(text)->drain;
+  }
   std::string done(const Result<std::string>& result) {
     return result ? *result : "error: " + result.error().message;
   }
@@ -52,10 +56,6 @@ TEST_F(CordonTest, WritesTheCardAndWhy) {
 }
 
 TEST_F(CordonTest, DrainsACardThatItCordons) {
-  const auto drained = [&] {
-    const std::string text = rig_.ask(testing::get_request("/api/v1/nodes/a")).body;
-    return node::decode_own_node(text)->drain;
-  };
   EXPECT_EQ(done(drain_card(rig_.api, "GPU-a1", "its fan is loud", " --context=c")),
             "card GPU-a1 (A100) of node a cordoned and drained: it takes no new pods, and the "
             "extender evicts its pods one after the other, within their disruption budgets, while "
@@ -73,6 +73,67 @@ TEST_F(CordonTest, DrainsACardThatItCordons) {
   ASSERT_TRUE(uncordon_card(rig_.api, "GPU-a1", ""));
   EXPECT_EQ(annotation(), "GPU-a0");
   EXPECT_EQ(drained(), "GPU-a0");
+}
+
+TEST_F(CordonTest, EndsADrain) {
+  ASSERT_TRUE(drain_card(rig_.api, "GPU-a1", "loud", ""));
+  EXPECT_EQ(done(cordon_card(rig_.api, "GPU-a1", "", "")),
+            "card GPU-a1 (A100) of node a cordoned, and not drained any more: within seconds it "
+            "takes no new pods; its pods keep running. Undo: kubectl tangram uncordon-card GPU-a1");
+  EXPECT_EQ(annotation(), "GPU-a1=loud");
+  EXPECT_EQ(drained(), "");
+  model::Card mig = testing::card("MIG-1");
+  mig.kind = model::CardKind::kMig;
+  mig.parent = "GPU-parent";
+  rig_.add_node("m", {mig});
+  ASSERT_TRUE(drain_card(rig_.api, "GPU-parent", "", ""));
+  EXPECT_EQ(done(cordon_card(rig_.api, "MIG-1", "", "")),
+            "error: card MIG-1 (A100) of node m is drained with its physical card; end that: "
+            "kubectl tangram uncordon-card GPU-parent");
+  ASSERT_TRUE(uncordon_card(rig_.api, "GPU-parent", ""));
+  ASSERT_TRUE(drain_card(rig_.api, "MIG-1", "", ""));
+  ASSERT_TRUE(cordon_card(rig_.api, "GPU-parent", "", ""));
+  EXPECT_EQ(drained("m"), "");
+}
+
+TEST_F(CordonTest, UncordonEndsADrainWhateverElseCordonsTheCard) {
+  rig_.add_node("z", {testing::card("GPU-z0")},
+                ", tangram.dev/cordon: all, tangram.dev/drain: GPU-z0");
+  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-z0", "")),
+            "card GPU-z0 (A100) of node z is not drained any more; all cards of node z are "
+            "cordoned, not this one by name; uncordon all: kubectl annotate node z "
+            "tangram.dev/cordon-");
+  EXPECT_EQ(annotation("z"), "all");
+  EXPECT_EQ(drained("z"), "");
+  rig_.add_node("x", {testing::card("GPU-x0")},
+                ", tangram.dev/cordon: \"all,GPU-x0\", tangram.dev/drain: GPU-x0");
+  ASSERT_TRUE(uncordon_card(rig_.api, "GPU-x0", ""));
+  EXPECT_EQ(annotation("x"), "all");
+  rig_.add_node("y", {testing::card("GPU-y0")}, ", tangram.dev/drain: GPU-y0");
+  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-y0", "")),
+            "card GPU-y0 (A100) of node y is not drained any more");
+}
+
+TEST_F(CordonTest, UncordonsACardThatWasReplaced) {
+  rig_.add_node(
+      "y", {testing::card("GPU-new")},
+      ", tangram.dev/cordon: \"GPU-new,GPU-old=to be replaced\", tangram.dev/drain: GPU-old");
+  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-old", "")),
+            "node y lists no card GPU-old any more; its annotations do not name it now");
+  EXPECT_EQ(annotation("y"), "GPU-new");
+  EXPECT_EQ(drained("y"), "");
+  EXPECT_EQ(uncordon_card(rig_.api, "GPU-old", "").error().code, Errc::kNotFound);
+  // It came to another node.
+  rig_.add_node("x", {testing::card("GPU-b0")});
+  rig_.add_node("w", {}, ", tangram.dev/cordon: GPU-b0");
+  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-b0", "")),
+            "card GPU-b0 (A100) of node x is not cordoned");
+  ASSERT_TRUE(uncordon_card(rig_.api, "w/GPU-b0", ""));
+  EXPECT_EQ(annotation("w"), "");
+  for (const char* node : {"u", "v"}) rig_.add_node(node, {}, ", tangram.dev/drain: GPU-c0");
+  EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-c0", "")),
+            "error: 2 nodes have annotations with a card GPU-c0: u, v; find out which has it, and "
+            "write the node too: u/GPU-c0 or v/GPU-c0");
 }
 
 TEST_F(CordonTest, TouchesNothingElse) {

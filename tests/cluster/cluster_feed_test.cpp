@@ -86,6 +86,21 @@ TEST_F(ClusterFeedTest, PutsListedNodesIntoTheBooks) {
   EXPECT_EQ(rig_.ledger.snapshot()->node_count(), 2U);
 }
 
+TEST_F(ClusterFeedTest, DrainsOnlyCardsThatTheNodeHas) {
+  model::Card part = testing::card("MIG-1");
+  part.parent = "GPU-1";
+  const std::string cards = model::encode_cards({testing::card("GPU-0"), part});
+  const auto draining = [&](const std::string& named) {
+    rig_.nodes.change(kube::EventType::kModified, node_json("n1", {{"tangram.dev/cards", cards},
+                                                                   {"tangram.dev/drain", named}}));
+    return node("n1").inventory->draining;
+  };
+  using Ids = std::vector<std::string>;
+  EXPECT_EQ(draining(" GPU-0 = loud,GPU-1"), (Ids{"GPU-0", "GPU-1"}));
+  EXPECT_EQ(draining("GPU-replaced,MIG-1"), Ids{"MIG-1"});
+  EXPECT_EQ(draining("all"), Ids{});
+}
+
 TEST_F(ClusterFeedTest, RemovesNodesThatTheNextListLacks) {
   send_list(rig_.nodes, {extender::Rig::node_text("n2", 1), extender::Rig::node_text("n3", 1)});
   EXPECT_EQ(rig_.ledger.snapshot()->find("n1"), nullptr);

@@ -201,6 +201,12 @@ Result<PodRules> read_pod_rules(std::string pod) {
   return rules;
 }
 
+PodRules known_rules(PodRules rules) {
+  rules.open_rule.clear();
+  if (!std::ranges::all_of(rules.node_affinity, is_known)) rules.has_node_affinity = false;
+  return rules;
+}
+
 bool takes(const NodeRules& node, const PodRules& pod) {
   if (!node.ready || !pod.open_rule.empty()) return false;
   const auto is_tolerated = [&](const Taint& taint) {

@@ -16,12 +16,12 @@ namespace {
 
 /// @param from  where to look first, and where it was found
 bool finds_place(const PlacelessPod& placeless, ChangedCluster& cluster, model::NodeIndex& from,
-                 model::SearchBudget& budget) {
+                 model::SearchBudget& budget, const OpenNodes::Takes& takes) {
   const model::PodDemand& demand = placeless.plan.demand;
   for (model::NodeIndex& i = from; i < cluster.before().slots(); ++i) {
     if (!cluster.before().found_at(i)) continue;
     const model::NodeState& node = cluster.after(i);
-    if (!fits_in_tree(demand, node)) continue;
+    if (!fits_in_tree(demand, node) || (takes && !takes(*placeless.pod, node))) continue;
     const auto choice = placeless.plan.policy->choose(demand, node, budget);
     if (!choice) continue;
     cluster.come(i, allocation_for(*placeless.pod, node, demand, choice->placement));
@@ -51,13 +51,13 @@ void end_reservations_of(const std::vector<PlacelessPod>& pods, ChangedCluster& 
 
 /// Gives them their places. @returns how many have one: the first ones
 std::size_t place_in_turn(const std::vector<PlacelessPod>& pods, ChangedCluster& cluster,
-                          model::SearchBudget& budget) {
+                          model::SearchBudget& budget, const OpenNodes::Takes& takes) {
   end_reservations_of(pods, cluster);
   model::NodeIndex from = 0;
   for (std::size_t i = 0; i < pods.size(); ++i) {
     // Nodes that have no room for a pod have none for the next one like it.
-    if (i == 0 || !alike(pods[i - 1], pods[i])) from = 0;
-    if (!finds_place(pods[i], cluster, from, budget)) return i;
+    if (i == 0 || takes || !alike(pods[i - 1], pods[i])) from = 0;
+    if (!finds_place(pods[i], cluster, from, budget, takes)) return i;
   }
   return pods.size();
 }
@@ -82,16 +82,16 @@ std::string_view why_no_place(const PlacelessPod& placeless, const ChangedCluste
 }  // namespace
 
 bool all_find_places(const std::vector<PlacelessPod>& pods, const model::ClusterSnapshot& cluster,
-                     model::SearchBudget& budget) {
+                     model::SearchBudget& budget, const OpenNodes::Takes& takes) {
   ChangedCluster changed(cluster);
-  return place_in_turn(pods, changed, budget) == pods.size();
+  return place_in_turn(pods, changed, budget, takes) == pods.size();
 }
 
 std::optional<NoPlace> first_without_place(const std::vector<PlacelessPod>& pods,
                                            const model::ClusterSnapshot& cluster,
                                            model::SearchBudget& budget) {
   ChangedCluster changed(cluster);
-  const std::size_t placed = place_in_turn(pods, changed, budget);
+  const std::size_t placed = place_in_turn(pods, changed, budget, {});
   if (placed == pods.size()) return std::nullopt;
   return NoPlace{placed, why_no_place(pods[placed], changed, budget)};
 }

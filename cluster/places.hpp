@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cluster/open_nodes.hpp"
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
 #include "model/snapshot.hpp"
@@ -28,9 +29,10 @@ struct NoPlace {
 /// and slots; taints, affinity and volumes are not known here. Nothing is changed: this is tried on
 /// a copy. Pure.
 /// @param budget  of the searches; once it is spent, the answer is no
+/// @param takes   what else speaks for a node; empty = every node takes every pod
 [[nodiscard]] bool all_find_places(const std::vector<PlacelessPod>& pods,
                                    const model::ClusterSnapshot& cluster,
-                                   model::SearchBudget& budget);
+                                   model::SearchBudget& budget, const OpenNodes::Takes& takes = {});
 /// The same, and why the first that does not. @returns nothing if all do
 [[nodiscard]] std::optional<NoPlace> first_without_place(const std::vector<PlacelessPod>& pods,
                                                          const model::ClusterSnapshot& cluster,

@@ -325,9 +325,7 @@ Evictor::Parts App::card_evictor_parts() {
                         const cluster::PodName& pod,
                         const std::string& sentence) { report(pod, "CardBroken", sentence); },
           .obstacle =
-              [this](const EvictionCase& one) {
-                return broken_card_pods_.obstacle(one, *ledger_.snapshot());
-              },
+              [this](const EvictionCase& one) { return broken_card_pods_.obstacle(one, ledger_); },
           .evicted = [this](const EvictionCase& one) { broken_card_pods_.evicted(one); }};
 }
 

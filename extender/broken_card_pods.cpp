@@ -2,7 +2,6 @@
 
 #include "cluster/broken_cards.hpp"
 #include "cluster/movable.hpp"
-#include "kube/client.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -36,26 +35,49 @@ std::vector<EvictionCase> BrokenCardPods::look(const model::ClusterSnapshot& clu
          .at_once = pod.draining});
   }
   std::erase_if(known_, [&](const auto& one) { return !uids.contains(one.first); });
+  if (cases.empty()) {
+    nodes_.clear();  // the memory, too
+    nodes_at_.reset();
+  }
   return cases;
 }
 
 const BrokenCardPods::Known* BrokenCardPods::read(const cluster::PodName& pod) {
-  auto object = kube::read_pod(parts_.api, pod.ns, pod.name, parts_.api_timeout);
-  if (!object) {
-    if (object.error().code == Errc::kNotFound) return nullptr;  // the watch shows it soon
+  auto found = read_ruled_pod(parts_.api, pod, parts_.api_timeout);
+  if (!found) {
+    if (found.error().code == Errc::kNotFound) return nullptr;  // the watch shows it soon
     next_read_ = parts_.clock.now() + kUntilNextRead;
-    spdlog::warn("a pod on a broken card stays for now: {}", object.error().message);
+    spdlog::warn("a pod on a broken card stays for now: {}", found.error().message);
     return nullptr;
   }
-  if (object->uid != pod.uid) return nullptr;  // the watch shows soon that it is gone
-  Known known{.controller = object->controller, .next = std::nullopt};
-  auto plan = parts_.policies.plan(*object);
-  if (plan) known.next = {cluster::waiting_pod(*std::move(object)), *std::move(plan)};
+  Known known{.controller = found->pod.controller, .next = std::nullopt};
+  if (auto plan = parts_.policies.plan(found->pod)) {
+    known.next = {.pod = {cluster::waiting_pod(std::move(found->pod)), *std::move(plan)},
+                  .rules = cluster::known_rules(std::move(found->rules))};
+  }
   return &known_.insert_or_assign(pod.uid, std::move(known)).first->second;
 }
 
-std::string BrokenCardPods::obstacle(const EvictionCase& one,
-                                     const model::ClusterSnapshot& cluster) {
+bool BrokenCardPods::read_nodes() {
+  const TimePoint now = parts_.clock.now();
+  if (nodes_at_ && now - *nodes_at_ < kNodesRemembered) return true;
+  if (now < next_nodes_read_) return false;
+  nodes_at_.reset();
+  nodes_.clear();
+  auto nodes = list_node_rules(parts_.api, parts_.api_timeout);
+  if (!nodes) {
+    next_nodes_read_ = parts_.clock.now() + kUntilNextRead;
+    spdlog::warn("pods on broken cards stay for now: {}", nodes.error().message);
+    return false;
+  }
+  nodes_ = *std::move(nodes);
+  nodes_at_ = parts_.clock.now();
+  return true;
+}
+
+/// The nodes are read only where the ledger has room. It is asked again then, because that may take
+/// seconds.
+std::string BrokenCardPods::obstacle(const EvictionCase& one, const cluster::SharedLedger& ledger) {
   const auto known = known_.find(one.pod.uid);
   if (known == known_.end()) return "it stays until it can be read again";
   if (!known->second.next) {
@@ -63,18 +85,41 @@ std::string BrokenCardPods::obstacle(const EvictionCase& one,
     return "it stays, because its annotations are not valid any more, so that the next pod would "
            "not be placed: correct them";
   }
-  if (cluster::has_waiting_pod(known->second.controller, one.pod.ns, parts_.pods)) {
+  std::string why = hindrance(known->second, one.pod.ns, *ledger.snapshot(), Rules::kOfLedger);
+  if (!why.empty()) return why;
+  if (!read_nodes()) return "it stays until the nodes can be read again";
+  return hindrance(known->second, one.pod.ns, *ledger.snapshot(), Rules::kOfNodes);
+}
+
+std::string BrokenCardPods::hindrance(const Known& known, const std::string& ns,
+                                      const model::ClusterSnapshot& cluster, Rules rules) {
+  if (cluster::has_waiting_pod(known.controller, ns, parts_.pods)) {
     return "it stays for now, because another pod of its controller waits for a node";
   }
+  if (finds_place(*known.next, cluster, rules)) return "";
+  return "it stays for now, because no other card has room for the pod that would replace it";
+}
+
+bool BrokenCardPods::finds_place(const Next& next, const model::ClusterSnapshot& cluster,
+                                 Rules rules) {
   const TimePoint now = parts_.clock.now();
   std::erase_if(claims_, [&](const Claim& claim) { return claim.until <= now; });
   std::vector<cluster::PlacelessPod> pods;
-  pods.reserve(claims_.size() + 1);
-  for (const Claim& claim : claims_) pods.push_back(claim.next);
-  pods.push_back(*known->second.next);
+  std::map<const kube::Pod*, const cluster::PodRules*> rules_of;
+  const auto add = [&](const Next& one) {
+    pods.push_back(one.pod);
+    rules_of.emplace(one.pod.pod.get(), &one.rules);
+  };
+  for (const Claim& claim : claims_) add(claim.next);
+  add(next);
   model::SearchBudget budget(kSteps);
-  if (cluster::all_find_places(pods, cluster, budget)) return "";
-  return "it stays for now, because no other card has room for the pod that would replace it";
+  if (rules == Rules::kOfLedger) return cluster::all_find_places(pods, cluster, budget);
+  return cluster::all_find_places(pods, cluster, budget,
+                                  [&](const kube::Pod& pod, const model::NodeState& node) {
+                                    const auto known = nodes_.find(node.inventory->name);
+                                    return node.inventory->slots > 0 && known != nodes_.end() &&
+                                           cluster::takes(known->second, *rules_of.at(&pod));
+                                  });
 }
 
 void BrokenCardPods::evicted(const EvictionCase& one) {

@@ -75,7 +75,7 @@ void Evictor::look(const std::vector<EvictionCase>& cases) {
     last_turn_.insert_or_assign(next->pod.ns, parts_.clock.now());
     report(*next, its, obstacle);
     put_off(its);
-  } else if (limiter_.reserve(nanoseconds(0))) {
+  } else if (parts_.may_write(settings_.api_timeout) && limiter_.reserve(nanoseconds(0))) {
     evict(*next, its);
   }
 }

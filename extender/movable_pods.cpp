@@ -1,9 +1,8 @@
 #include "extender/movable_pods.hpp"
 
 #include "cluster/movable.hpp"
+#include "extender/scheduler_rules.hpp"
 #include "extender/scheduling/forget_oldest.hpp"
-#include "kube/client.hpp"
-#include "kube/list_pages.hpp"
 #include "model/annotations.hpp"
 
 #include <spdlog/spdlog.h>
@@ -14,30 +13,6 @@
 namespace tangram::extender {
 
 namespace {
-
-constexpr int kOk = 200;
-constexpr int kForbidden = 403;
-constexpr int kNotFound = 404;
-constexpr int kPageSize = 500;
-
-/// Calls `item` with each object of a list.
-Result<void> list(kube::KubeApi& api, const kube::Request& request,
-                  const kube::ListPages::Item& item) {
-  kube::ListPages pages(api, request, kPageSize);
-  while (!pages.ended()) {
-    const auto response = pages.next(item);
-    if (!response) return response.error();
-    if (response->status != kOk) {
-      return fail(Errc::kUnavailable, request.path + ": " + kube::status_message(*response));
-    }
-  }
-  return {};
-}
-
-Errc meaning_of(int status) {
-  if (status == kForbidden) return Errc::kConflict;
-  return status == kNotFound ? Errc::kNotFound : Errc::kUnavailable;
-}
 
 MoveObstacle obstacle_of(const Error& error) {
   return {.why = error.message, .unknown = is_unanswered(error)};
@@ -60,16 +35,10 @@ Result<void> MovablePods::begin() {
   std::erase_if(known_,
                 [&](const auto& one) { return parts_.clock.now() - one.second.at >= kRemembered; });
   nodes_.clear();
-  return list(parts_.api,
-              {.path = "/api/v1/nodes",
-               .query = {{"resourceVersion", "0"}},  // from the API server's cache
-               .body = {},
-               .timeout = parts_.api_timeout},
-              [&](std::string_view object) {
-                auto name = kube::decode_node(std::string(object));
-                auto rules = cluster::read_node_rules(std::string(object));
-                if (name && rules) nodes_.insert_or_assign(name->name, *std::move(rules));
-              });
+  auto nodes = list_node_rules(parts_.api, parts_.api_timeout);
+  if (!nodes) return nodes.error();
+  nodes_ = *std::move(nodes);
+  return {};
 }
 
 bool MovablePods::may_be_movable(const model::Allocation& pod) {
@@ -109,31 +78,17 @@ const MovablePods::Known* MovablePods::find(const model::Allocation& pod) {
   return kept;
 }
 
-Result<kube::Response> MovablePods::get(const std::string& path) const {
-  auto response =
-      parts_.api.call({.path = path, .query = {}, .body = {}, .timeout = parts_.api_timeout});
-  if (!response) return response.error();
-  if (response->status != kOk) {
-    return fail(meaning_of(response->status), path + ": " + kube::status_message(*response));
-  }
-  return response;
-}
-
 Result<MovablePods::Known> MovablePods::read(const cluster::PodName& pod) const {
-  auto response = get(kube::pod_path(pod.ns, pod.name));
-  if (!response) return response.error();
-  auto rules = cluster::read_pod_rules(response->body);
-  if (!rules) return rules.error();
-  auto decoded = kube::decode_pod(std::move(response->body));
-  if (!decoded) return decoded.error();
-  if (decoded->uid != pod.uid) return fail(Errc::kNotFound, "it was deleted and made anew");
-  const bool movable = cluster::may_move(*decoded) && rules->open_rule.empty() &&
-                       rules->grace_s <= cluster::kMostGrace.count() && !decoded->deleting &&
-                       !decoded->node.empty();
+  auto found = read_ruled_pod(parts_.api, pod, parts_.api_timeout);
+  if (!found) return found.error();
+  const cluster::PodRules& rules = found->rules;
+  const bool movable = cluster::may_move(found->pod) && rules.open_rule.empty() &&
+                       rules.grace_s <= cluster::kMostGrace.count() && !found->pod.deleting &&
+                       !found->pod.node.empty();
   return Known{.at = parts_.clock.now(),
                .movable = movable,
-               .pod = *std::move(decoded),
-               .rules = *std::move(rules)};
+               .pod = std::move(found->pod),
+               .rules = std::move(found->rules)};
 }
 
 std::pair<std::string, std::string> MovablePods::owner_of(const kube::Pod& pod) {
@@ -160,7 +115,7 @@ MoveObstacle MovablePods::obstacle(const model::Allocation& pod, const std::stri
   if (cluster::has_waiting_pod(known->pod.controller, known->pod.ns, parts_.pods)) {
     return {.why = "another pod of its controller waits for a node"};
   }
-  const auto rules = read_node(to);
+  const auto rules = read_node_rules(parts_.api, to, parts_.api_timeout);
   if (!rules) return obstacle_of(rules.error());
   return cluster::takes(*rules, known->rules) ? guard_of(to) : refusal_of(to);
 }
@@ -175,42 +130,26 @@ MoveObstacle MovablePods::obstacle(const kube::Pod& waiting, const std::string& 
   if (!known->pod.node.empty() || known->pod.deleting) {
     return {.why = "the pod does not wait any more", .of_waiting = true};
   }
-  const auto rules = read_node(to);
+  const auto rules = read_node_rules(parts_.api, to, parts_.api_timeout);
   if (!rules) return obstacle_of(rules.error());
-  if (!known->rules.open_rule.empty()) {
-    // kube-scheduler has looked at those, and at the affinity, which may be one of them.
-    known->rules.open_rule.clear();
-    known->rules.has_node_affinity = false;
-  }
-  return cluster::takes(*rules, known->rules) ? MoveObstacle() : refusal_of(to);
-}
-
-/// By a list, which needs no other right than the watch does.
-Result<cluster::NodeRules> MovablePods::read_node(const std::string& name) const {
-  Result<cluster::NodeRules> rules = fail(Errc::kNotFound, "node " + name + " is gone");
-  const auto listed =
-      list(parts_.api,
-           {.path = "/api/v1/nodes",
-            .query = {{"fieldSelector", "metadata.name=" + name}},
-            .body = {},
-            .timeout = parts_.api_timeout},
-           [&](std::string_view object) { rules = cluster::read_node_rules(std::string(object)); });
-  if (!listed) return listed.error();
-  return rules;
+  // kube-scheduler has looked at all its rules.
+  return cluster::takes(*rules, cluster::known_rules(std::move(known->rules))) ? MoveObstacle()
+                                                                               : refusal_of(to);
 }
 
 /// A pod there may keep others away, by anti-affinity: which, is not looked at.
 MoveObstacle MovablePods::guard_of(const std::string& node) const {
   bool guarded = false;
-  const auto listed = list(parts_.api,
-                           {.path = "/api/v1/pods",
-                            .query = {{"fieldSelector", "spec.nodeName=" + node}},
-                            .body = {},
-                            .timeout = parts_.api_timeout},
-                           [&](std::string_view object) {
-                             const auto rules = cluster::read_pod_rules(std::string(object));
-                             guarded = guarded || !rules || rules->has_anti_affinity;
-                           });
+  const auto listed = list_objects(parts_.api,
+                                   {.path = "/api/v1/pods",
+                                    .query = {{"fieldSelector", "spec.nodeName=" + node}},
+                                    .body = {},
+                                    .timeout = parts_.api_timeout},
+                                   [&](std::string_view object) {
+                                     const auto rules =
+                                         cluster::read_pod_rules(std::string(object));
+                                     guarded = guarded || !rules || rules->has_anti_affinity;
+                                   });
   if (!listed) return obstacle_of(listed.error());
   if (!guarded) return {};
   return {.why = "a pod of node " + node + " must not run beside certain others", .of_node = true};

@@ -3,10 +3,10 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "cluster/disruption_budgets.hpp"
-#include "cluster/node_rules.hpp"
 #include "cluster/places.hpp"
 #include "cluster/pod_table.hpp"
 #include "cluster/policy_source.hpp"
+#include "extender/scheduler_rules.hpp"
 #include "kube/api.hpp"
 #include "model/ledger.hpp"
 #include "model/snapshot.hpp"
@@ -89,13 +89,11 @@ class MovablePods {
   [[nodiscard]] const Known* find(const model::Allocation& pod);
   Result<Known> read(const cluster::PodName& pod) const;
   [[nodiscard]] static std::pair<std::string, std::string> owner_of(const kube::Pod& pod);
-  Result<kube::Response> get(const std::string& path) const;
-  Result<cluster::NodeRules> read_node(const std::string& name) const;
   [[nodiscard]] MoveObstacle guard_of(const std::string& node) const;
 
   const Parts parts_;
   std::map<std::string, Known, std::less<>> known_;  ///< by UID
-  std::map<std::string, cluster::NodeRules, std::less<>> nodes_;
+  NodeRulesByName nodes_;
   /// Controllers that had a pod without a node when the plan began: namespace, "kind/name".
   std::set<std::pair<std::string, std::string>> waiting_;
   std::size_t reads_ = 0;

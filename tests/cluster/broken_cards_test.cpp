@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace tangram::cluster {
 namespace {
 
@@ -88,6 +90,30 @@ TEST(PlacesTest, EachPodTakesRoomFromTheNext) {
   }
   pods.push_back(half("t"));
   EXPECT_FALSE(all_find_places(pods, *rig.ledger.snapshot(), budget));
+}
+
+TEST(PlacesTest, NodesMayTakeOnePodAndNotAnotherLikeIt) {
+  extender::Rig rig;
+  rig.add_node("a", 1);
+  rig.add_node("b", 1);
+  rig.sync();
+  std::vector<PlacelessPod> pods;
+  for (const char* name : {"p", "q"}) {
+    rig.add_half(name);
+    rig.show(name);
+    const PodPtr pod = rig.table.find("ml", name);
+    pods.push_back({pod, *rig.policies.plan(*pod)});
+  }
+  const auto fit = [&](const std::set<std::string>& takes) {
+    model::SearchBudget budget;
+    return all_find_places(pods, *rig.ledger.snapshot(), budget,
+                           [&](const kube::Pod& pod, const model::NodeState& node) {
+                             return takes.contains(pod.name + " on " + node.inventory->name);
+                           });
+  };
+  EXPECT_TRUE(fit({"p on b", "q on a"}));
+  EXPECT_TRUE(fit({"p on a", "q on a"}));
+  EXPECT_FALSE(fit({"p on a", "p on b"}));
 }
 
 }  // namespace

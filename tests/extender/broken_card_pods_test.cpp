@@ -20,7 +20,8 @@ class BrokenCardPodsTest : public ::testing::Test {
   BrokenCardPodsTest() {
     rig_.add_node("a", 2);
     rig_.add_node("b", 1);
-    rig_.sync();
+    set_slots("a", 16);
+    set_slots("b", 16);
     evictor_.emplace(
         EvictorSettings{.after = 300s, .per_minute = 20},
         Evictor::Parts{
@@ -30,13 +31,11 @@ class BrokenCardPodsTest : public ::testing::Test {
             .report = [this](const cluster::PodName& pod,
                              const std::string& why) { reports_.push_back(pod.name + ": " + why); },
             .obstacle =
-                [this](const EvictionCase& one) {
-                  return pods_.obstacle(one, *rig_.ledger.snapshot());
-                },
+                [this](const EvictionCase& one) { return pods_.obstacle(one, rig_.ledger); },
             .evicted = [this](const EvictionCase& one) { pods_.evicted(one); }});
   }
   void bound(const std::string& name, const std::string& fraction, const std::string& node,
-             const std::string& owner = "ReplicaSet") {
+             const std::string& owner = "ReplicaSet", const std::string& more_spec = "") {
     std::string text =
         testing::pod_json({.name = name, .annotations = {{"tangram.dev/gpu-fraction", fraction}}});
     if (!owner.empty()) {
@@ -45,12 +44,27 @@ class BrokenCardPodsTest : public ::testing::Test {
                   R"("ownerReferences":[{"apiVersion":"apps/v1","controller":true,"kind":")" +
                       owner + R"(","name":"work","uid":"w"}],)");
     }
+    if (!more_spec.empty()) {
+      const std::string at = R"("spec":{)";
+      text.insert(text.find(at) + at.size(), more_spec + ",");
+    }
     const auto made =
         rig_.ask(testing::write_request(kube::Method::kPost, "/api/v1/namespaces/ml/pods", text));
     rig_.show(name);
     EXPECT_EQ(rig_.bind(name, testing::json_at(made.body, "metadata.uid"), node).outcome,
               BindOutcome::kBound);
     rig_.show(name);
+  }
+  void set_slots(const std::string& node, int slots) {
+    rig_.ask(testing::write_request(
+        kube::Method::kPatch, "/api/v1/nodes/" + node + "/status",
+        R"({"status":{"allocatable":{"tangram.dev/gpu-slot":")" + std::to_string(slots) + "\"}}}"));
+    rig_.sync();
+  }
+  /// @param spec  of the node, or null to take it away again
+  void set_spec(const std::string& node, const std::string& spec) {
+    rig_.ask(testing::write_request(kube::Method::kPatch, "/api/v1/nodes/" + node,
+                                    R"({"spec":)" + spec + "}"));
   }
   void annotate_node(const std::string& node, const std::string& annotation,
                      const std::string& value) {
@@ -146,6 +160,72 @@ TEST_F(BrokenCardPodsTest, LeaveNoMoreAtATimeThanFindPlaces) {
   rig_.end_pod("q");
   look_for(300s + BrokenCardPods::kUntilPlaced);
   EXPECT_EQ(leaving().size(), 1U) << "b has room for one of them";
+}
+
+TEST_F(BrokenCardPodsTest, StayWhileNoNodeWithRoomTakesTheNextPod) {
+  bound("p", "1", "a");
+  bound("other", "1", "a");
+  const std::string stays =
+      "p: its card a-0 is unhealthy: XID 79; it stays for now, because no other card has room for "
+      "the pod that would replace it";
+  set_spec("b", R"({"unschedulable":true})");
+  break_card();
+  look_for(310s);
+  EXPECT_EQ(reports_, Lines{stays});
+  set_spec("b", R"({"unschedulable":null,"taints":[{"key":"gpu","effect":"NoSchedule"}]})");
+  look_for(300s);
+  EXPECT_EQ(leaving(), Lines{});
+  set_spec("b", R"({"taints":null})");
+  set_slots("b", 0);  // its agent does not run
+  look_for(300s);
+  EXPECT_EQ(leaving(), Lines{});
+  set_slots("b", 16);
+  look_for(300s);
+  EXPECT_EQ(leaving(), Lines{"p"});
+}
+
+TEST_F(BrokenCardPodsTest, StayUntilTheNodesCanBeRead) {
+  bound("p", "0.5", "a");
+  break_card();
+  rig_.api.plan().add({.match = {.method = kube::Method::kGet, .path_ends = "/nodes"},
+                       .fault = {.kind = testing::Fault::Kind::kAnswer, .status = 503},
+                       .times = 2});
+  look_for(310s);
+  EXPECT_EQ(leaving(), Lines{});
+  EXPECT_EQ(reports_, Lines{"p: its card a-0 is unhealthy: XID 79; it stays until the nodes can be "
+                            "read again"});
+  look_for(60s);
+  EXPECT_EQ(leaving(), Lines{"p"});
+}
+
+/// What they say about other pods is kube-scheduler's alone: else such a pod could never leave.
+TEST_F(BrokenCardPodsTest, LeaveThoughTheyMustNotRunBesideOthersIfANodeHasTheirLabel) {
+  bound("p", "0.5", "a", "ReplicaSet",
+        R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)"
+        R"({"topologyKey":"kubernetes.io/hostname"}]},"nodeAffinity":{)"
+        R"("requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[)"
+        R"({"matchExpressions":[{"key":"pool","operator":"In","values":["ml"]}]}]}}})");
+  break_card();
+  look_for(310s);
+  EXPECT_EQ(leaving(), Lines{}) << "no node has the label";
+  rig_.ask(testing::write_request(kube::Method::kPatch, "/api/v1/nodes/b",
+                                  R"({"metadata":{"labels":{"pool":"ml"}}})"));
+  look_for(90s);
+  EXPECT_EQ(leaving(), Lines{"p"});
+}
+
+TEST_F(BrokenCardPodsTest, ReadTheNodesOnlyWhereTheLedgerHasRoom) {
+  bound("p", "1", "a");
+  bound("other", "1", "a");
+  bound("full", "1", "b");
+  break_card();
+  look_for(600s);
+  const testing::CallMatch nodes{.method = kube::Method::kGet, .path_ends = "/nodes"};
+  EXPECT_EQ(rig_.api.calls(nodes).size(), 0U);
+  rig_.end_pod("full");
+  look_for(300s);
+  EXPECT_EQ(leaving(), Lines{"p"});
+  EXPECT_EQ(rig_.api.calls(nodes).size(), 1U);
 }
 
 TEST_F(BrokenCardPodsTest, AreOnlyReportedWhereNothingReplacesThem) {

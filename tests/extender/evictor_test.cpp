@@ -21,7 +21,9 @@ const testing::CallMatch kAnyEviction{.method = kube::Method::kPost, .path_ends 
 
 class EvictorTest : public ::testing::Test {
  protected:
-  void make(EvictorSettings settings = {}) {
+  /// @param obstacle  empty = there is none
+  void make(EvictorSettings settings = {},
+            std::function<std::string(const EvictionCase&)> obstacle = {}) {
     evictor_.emplace(settings,
                      Evictor::Parts{.api = api_,
                                     .clock = clock_,
@@ -29,7 +31,8 @@ class EvictorTest : public ::testing::Test {
                                     .report =
                                         [this](const cluster::PodName& pod, const std::string& s) {
                                           told_.push_back(pod.name + ": " + s);
-                                        }});
+                                        },
+                                    .obstacle = std::move(obstacle)});
   }
   /// A pod that the API server has.
   EvictionCase pod(const std::string& name,
@@ -230,6 +233,15 @@ TEST_F(EvictorTest, TellsAndEvictsNobodyWhereItIsSwitchedOff) {
   EXPECT_EQ(evictions(), 0U);
   EXPECT_EQ(told_, Lines{"a: the pod cannot start: it was bound without a grant; delete the pod, "
                          "so that ReplicaSet train-7 makes another one"});
+}
+
+TEST_F(EvictorTest, EvictsNobodyIfAnotherReplicaLeadsOnceTheObstaclesAreKnown) {
+  make({}, [this](const EvictionCase&) {
+    leads_ = false;
+    return "";
+  });
+  look_for(61s, {pod("a")});
+  EXPECT_EQ(evictions(), 0U);
 }
 
 TEST_F(EvictorTest, BarePodsDoNotHoldUpTheOthers) {

@@ -77,7 +77,8 @@ void check_webhook(const Examination& examination);
 /// Whether the label tangram.dev/admission: enabled is enforced where namespaces have it.
 /// @param minor  of the API server's version
 void check_hidden_cards(const Examination& examination, int minor);
-void check_rights(const Examination& examination);
+/// What the service accounts may do, as the extender's settings need it.
+void check_rights(const Examination& examination, const ClusterSettings& settings);
 
 /// When the last of the certificates in a PEM text expires: a bundle of CAs is valid as long as one
 /// of them is.

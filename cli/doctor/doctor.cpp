@@ -89,7 +89,7 @@ Report examine(const Installation& installation) {
   check_extender(examination, settings);
   check_webhook(examination);
   check_hidden_cards(examination, *minor);
-  check_rights(examination);
+  check_rights(examination, settings);
   if (!cluster) return report;
   check_grants(examination, **cluster, settings);
   check_pods(examination, **cluster);

@@ -1,11 +1,14 @@
 #include "base/json.hpp"
+#include "cli/cluster_settings.hpp"
 #include "cli/doctor/checks.hpp"
 #include "cli/format.hpp"
 #include "cli/json_path.hpp"
+#include "cluster/move_request.hpp"
 
 #include <array>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace tangram::cli {
 
@@ -20,25 +23,57 @@ struct Right {
   std::string_view resource;
   std::string_view subresource = {};
   bool own_namespace = false;  ///< in Tangram's namespace only
+  std::string_view name = {};  ///< of one object; empty = all
 };
 
-constexpr std::array kExtender{
-    Right{"list", "", "nodes"},
-    Right{"watch", "", "nodes"},
-    Right{"get", "", "pods"},
-    Right{"list", "", "pods"},
-    Right{"watch", "", "pods"},
-    Right{"patch", "", "pods"},
-    Right{"create", "", "pods", "binding"},
-    Right{"create", "", "pods", "eviction"},
-    Right{"list", "policy", "poddisruptionbudgets"},
-    Right{"watch", "policy", "poddisruptionbudgets"},
-    Right{"list", "scheduling.k8s.io", "podgroups"},
-    Right{"watch", "scheduling.k8s.io", "podgroups"},
-    Right{"create", "events.k8s.io", "events"},
-    Right{"patch", "events.k8s.io", "events"},
-    Right{"create", "coordination.k8s.io", "leases", "", true},
-};
+/// As the chart grants them.
+/// @param config  outlives them; null = it is not known, and so is which settings need no right, or
+///                another one
+std::vector<Right> rights_of_extender(const config::Config* config) {
+  constexpr bool kOwnNamespace = true;
+  std::vector<Right> rights{
+      Right{"list", "", "nodes"},
+      Right{"watch", "", "nodes"},
+      Right{"get", "", "pods"},
+      Right{"list", "", "pods"},
+      Right{"watch", "", "pods"},
+      Right{"patch", "", "pods"},
+      Right{"create", "", "pods", "binding"},
+      Right{"list", "policy", "poddisruptionbudgets"},
+      Right{"watch", "policy", "poddisruptionbudgets"},
+      Right{"list", "scheduling.k8s.io", "podgroups"},
+      Right{"watch", "scheduling.k8s.io", "podgroups"},
+      Right{"create", "events.k8s.io", "events"},
+      Right{"patch", "events.k8s.io", "events"},
+      Right{"create", "coordination.k8s.io", "leases", "", kOwnNamespace},
+  };
+  if (config == nullptr) return rights;
+  for (const std::string_view verb : {"get", "update"}) {
+    rights.push_back(
+        {verb, "coordination.k8s.io", "leases", "", kOwnNamespace, config->leader_election.lease});
+  }
+  const bool nominates =
+      config->card_preemption.enabled || config->defrag.enabled || config->defrag.on_request;
+  if (nominates) rights.push_back({"patch", "", "pods", "status"});
+  if (nominates || config->eviction.enabled || config->broken_cards.evict) {
+    rights.push_back({"create", "", "pods", "eviction"});
+  }
+  if (config->scheduler.wake) {
+    rights.push_back(
+        {"patch", "storage.k8s.io", "csistoragecapacities", "", kOwnNamespace, "tangram-wake"});
+  }
+  if (config->defrag.on_request) {
+    for (const std::string_view verb : {"get", "patch"}) {
+      rights.push_back({verb, "", "configmaps", "", kOwnNamespace, cluster::kMoveRequests});
+    }
+  }
+  if (config->metrics.authentication == config::MetricsAuthentication::kToken) {
+    rights.push_back({"create", "authentication.k8s.io", "tokenreviews"});
+    rights.push_back({"create", "authorization.k8s.io", "subjectaccessreviews"});
+  }
+  return rights;
+}
+
 constexpr std::array kAgent{
     Right{"get", "", "nodes"},
     Right{"list", "", "nodes"},
@@ -67,6 +102,7 @@ std::string review_of(const Installation& installation, const std::string& accou
   out.member("group", right.group).member("resource", right.resource);
   if (!right.subresource.empty()) out.member("subresource", right.subresource);
   if (right.own_namespace) out.member("namespace", installation.system_namespace);
+  if (!right.name.empty()) out.member("name", right.name);
   out.end_object().end_object().end_object();
   return text;
 }
@@ -74,6 +110,7 @@ std::string review_of(const Installation& installation, const std::string& accou
 std::string name_of(const Right& right) {
   std::string text = std::string(right.verb) + " " + std::string(right.resource);
   if (!right.subresource.empty()) text.append("/").append(right.subresource);
+  if (!right.name.empty()) text.append(" ").append(right.name);
   return text;
 }
 
@@ -97,8 +134,9 @@ void check_account(const Examination& examination, const std::string& account,
 
 }  // namespace
 
-void check_rights(const Examination& examination) {
-  check_account(examination, "tangram-extender", kExtender, "deploy/scheduler/rbac.yaml");
+void check_rights(const Examination& examination, const ClusterSettings& settings) {
+  const auto extender = rights_of_extender(settings.config ? &*settings.config : nullptr);
+  check_account(examination, "tangram-extender", extender, "deploy/scheduler/rbac.yaml");
   check_account(examination, "tangram-node", kAgent, "deploy/node/rbac.yaml");
 }
 

@@ -194,7 +194,7 @@ ok    certificates              the extender's certificate {listener="server"} i
 ok    webhook                   the CA in mutating 00-tangram is valid
 ok    webhook                   the CA in validating 00-tangram is valid
 ok    webhook                   its Service has 1 ready endpoint
-ok    rights                    tangram-extender has the 15 rights that it needs
+ok    rights                    tangram-extender has the 21 rights that it needs
 ok    rights                    tangram-node has the 11 rights that it needs
 ok    pods                      2 GPU pods, no findings
 
@@ -536,6 +536,44 @@ TEST_F(DoctorTest, ReportsMissingRights) {
                   R"({"status":{"allowed":false}})");
   expect_failure("rights: tangram-extender may not: list nodes, watch nodes, get pods");
   expect_failure("rights: tangram-node may not: get nodes");
+  for (const char* right :
+       {"get leases tangram-extender", "update leases tangram-extender", "patch pods/status",
+        "create pods/eviction", "patch csistoragecapacities tangram-wake",
+        "get configmaps tangram-defrag", "patch configmaps tangram-defrag"}) {
+    expect_failure(right);
+  }
+}
+
+TEST_F(DoctorTest, AsksForTheRightsThatTheSettingsNeed) {
+  rig_.api.answer("/apis/authorization.k8s.io/v1/subjectaccessreviews", 201,
+                  R"({"status":{"allowed":false}})");
+  const auto missing = [&](const std::string& right) {
+    const auto failures = lines(Level::kFail);
+    return std::ranges::any_of(failures, [&](const std::string& line) {
+      return line.find("tangram-extender may not") != std::string::npos &&
+             line.find(right) != std::string::npos;
+    });
+  };
+  rig_.install(listening(9898, 9090, 9443) +
+               "leader_election: {lease: other}\nscheduler: {wake: false}\n"
+               "card_preemption: {enabled: false}\ndefrag: {on_request: false}\n");
+  EXPECT_TRUE(missing("update leases other"));
+  EXPECT_TRUE(missing("create pods/eviction"));
+  for (const char* right : {"pods/status", "tangram-wake", "tangram-defrag"}) {
+    EXPECT_FALSE(missing(right)) << right;
+  }
+  rig_.install(listening(9898, 9090, 9443) +
+               "card_preemption: {enabled: false}\neviction: {enabled: false}\n"
+               "broken_cards: {evict: false}\ndefrag: {on_request: false, enabled: false}\n");
+  EXPECT_FALSE(missing("pods/eviction"));
+  EXPECT_TRUE(missing("patch csistoragecapacities tangram-wake"));
+  EXPECT_FALSE(missing("tokenreviews"));
+  rig_.install(
+      "tls: {certificate: c, key: k}\nmetrics: {listen: 0.0.0.0:9090, authentication: token}\n");
+  EXPECT_TRUE(missing("create tokenreviews"));
+  rig_.api.answer(core("configmaps/tangram-extender"), 403, "{}");
+  EXPECT_TRUE(missing("create leases"));
+  EXPECT_FALSE(missing("eviction")) << "it may be turned off";
 }
 
 TEST_F(DoctorTest, ReportsPodsThatNoSchedulerHandles) {

@@ -67,6 +67,8 @@ std::string_view to_string(PreemptionOutcome outcome) {
       return "refused";
     case PreemptionOutcome::kFailed:
       return "failed";
+    case PreemptionOutcome::kOvertaken:
+      return "overtaken";
   }
   return "unknown";
 }
@@ -234,12 +236,12 @@ PreemptionOutcome CardPreemptor::carry_out(const Denial& denial, const Preemptio
       return *why;
     }
   }
-  if (!still_waits(denial)) return PreemptionOutcome::kFailed;
+  if (!still_waits(denial)) return PreemptionOutcome::kOvertaken;
   std::vector<std::string> leaving = its.node == node ? its.evicted : std::vector<std::string>();
   for (std::string& uid : victims.uids()) leaving.push_back(std::move(uid));
   // First, so that nobody else makes room for the pod from now on.
   if (!parts_.promises.evicting(pod, node, std::move(leaving), RoomMaker::kPreemptor)) {
-    return PreemptionOutcome::kFailed;
+    return PreemptionOutcome::kOvertaken;
   }
   if (its.node != node) its.evicted.clear();
   its.node = node;

@@ -38,11 +38,13 @@ struct CardPreemptorSettings {
 
 /// What came of one try to make room for a pod.
 enum class PreemptionOutcome {
-  kEvicted,  ///< all victims leave
-  kRefused,  ///< the API server would not let one of them go, so none was evicted
-  kFailed    ///< a write failed; victims evicted before it leave all the same
+  kEvicted,   ///< all victims leave
+  kRefused,   ///< the API server would not let one of them go, so none was evicted
+  kFailed,    ///< a write failed; victims evicted before it leave all the same
+  kOvertaken  ///< others make room for the pod by now, kube-scheduler has asked about it again, or
+              ///< another replica leads: none was evicted
 };
-inline constexpr std::size_t kPreemptionOutcomes = 3;
+inline constexpr std::size_t kPreemptionOutcomes = 4;
 [[nodiscard]] std::string_view to_string(PreemptionOutcome outcome);
 
 /// Makes room on cards for pods of higher priority, where kube-scheduler does not.

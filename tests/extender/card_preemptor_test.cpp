@@ -26,23 +26,26 @@ class CardPreemptorTest : public VerbsTest {
     make();
   }
   void make(CardPreemptorSettings settings = {}) {
-    preemptor_.emplace(
-        settings,
-        CardPreemptor::Parts{
-            .api = rig_.api,
-            .clock = rig_.clock,
-            .ledger = rig_.ledger,
-            .pods = rig_.table,
-            .promises = rig_.promises,
-            .policies = rig_.policies,
-            .denials = rig_.denials,
-            .budgets = [this] { return budgets_known_ ? budgets_.all() : nullptr; },
-            .following = [this] { return following_; },
-            .may_write = [this](auto) { return leads_; },
-            .report =
-                [this](const cluster::PodName& pod, std::string_view reason, const std::string&) {
-                  reports_.push_back(pod.name + " " + std::string(reason));
-                }});
+    preemptor_.emplace(settings, CardPreemptor::Parts{
+                                     .api = rig_.api,
+                                     .clock = rig_.clock,
+                                     .ledger = rig_.ledger,
+                                     .pods = rig_.table,
+                                     .promises = rig_.promises,
+                                     .policies = rig_.policies,
+                                     .denials = rig_.denials,
+                                     .budgets =
+                                         [this] {
+                                           std::exchange(while_looking_, [] {})();
+                                           return budgets_known_ ? budgets_.all() : nullptr;
+                                         },
+                                     .following = [this] { return following_; },
+                                     .may_write = [this](auto) { return leads_; },
+                                     .report =
+                                         [this](const cluster::PodName& pod,
+                                                std::string_view reason, const std::string&) {
+                                           reports_.push_back(pod.name + " " + std::string(reason));
+                                         }});
   }
   std::string pod(const std::string& name, const std::string& fraction, int priority,
                   const std::map<std::string, std::string>& labels = {}) {
@@ -92,6 +95,7 @@ class CardPreemptorTest : public VerbsTest {
 
   bool leads_ = true;
   bool budgets_known_ = true;
+  std::function<void()> while_looking_ = [] {};  ///< happens once
   Lines reports_;
   std::optional<CardPreemptor> preemptor_;
 };
@@ -187,6 +191,17 @@ TEST_F(CardPreemptorTest, BreaksNoBudgetThatTheWatchHasNotShown) {
   EXPECT_EQ(json_at(rig_.read("urgent"), "status.nominatedNodeName"), "<none>");
   look_for(10s);
   EXPECT_EQ(leaving(), Lines{"right"}) << "the pod whose eviction was refused is spared";
+}
+
+TEST_F(CardPreemptorTest, LooksAgainWhereThePodWasAskedAboutMeanwhile) {
+  denied("urgent");
+  while_looking_ = [this] { ask_again("urgent"); };
+  look_for(1s);
+  EXPECT_EQ(tries("overtaken"), 1);
+  EXPECT_EQ(tries("failed"), 0) << "the API server has refused nothing";
+  EXPECT_EQ(leaving(), Lines{});
+  look_for(11s);
+  EXPECT_EQ(leaving(), Lines{"left"});
 }
 
 TEST_F(CardPreemptorTest, WithdrawsTheNominationIfNobodyIsEvicted) {

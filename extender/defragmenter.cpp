@@ -80,8 +80,8 @@ void Defragmenter::look() {
   if (!parts_.may_write(settings_.api_timeout)) return step_down();
   const bool kept = parts_.places.keep();
   if (!parts_.following()) {
-    const bool stops = run_ && !run_->ended && has_moves_left(*run_);
-    if (stops) stop("the watch of the cluster is interrupted", kAfterStop);
+    const bool ends = run_ && !run_->ended && has_moves_left(*run_);
+    if (ends) drop("the watch of the cluster is interrupted", kAfterStop);
     return;
   }
   clear_nominations();
@@ -96,7 +96,7 @@ void Defragmenter::look() {
 }
 
 void Defragmenter::step_down() {
-  if (run_ && !run_->ended) stop("this replica does not lead any more", kAfterStop);
+  if (run_ && !run_->ended) drop("this replica does not lead any more", kAfterStop);
   run_.reset();
   parts_.places.end_unused();  // the others end by themselves
   chooser_.forget();

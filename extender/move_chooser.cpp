@@ -1,7 +1,6 @@
 #include "extender/move_chooser.hpp"
 
 #include "cluster/movable.hpp"
-#include "cluster/pod_groups.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -77,7 +76,7 @@ bool MoveChooser::may_wait_for_moves(const Denial& denial) const {
   const bool will_be_asked_again = denial.for_now || !denial.in_doubt.empty();
   const bool gets_room = !pod->nominated_node.empty() || parts_.promises.made_to(pod->uid);
   return !will_be_asked_again && !gets_room && !pod->gated && !pod->deleting && !pod->binds_late &&
-         !cluster::is_in_pod_group(*pod);
+         pod->group.kind == kube::GroupOfPod::Kind::kNone;
 }
 
 std::optional<MoveChooser::Moment> MoveChooser::moment(const Question& question) {

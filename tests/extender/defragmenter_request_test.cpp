@@ -121,6 +121,23 @@ TEST_F(DefragmenterRequestTest, GoesOnWithTheNextWaitingPod) {
             (MoveProgress{.id = "r", .state = MoveState::kDone, .evicted = 2, .placed = 2}));
 }
 
+TEST_F(DefragmenterRequestTest, GoesOnAfterTheWatchWasInterrupted) {
+  bound("more-b", "b", "ReplicaSet", "0.1");
+  request("r", {"on-b", "more-b"});
+  look_for(500ms);
+  ASSERT_EQ(leaving().size(), 1U);
+  const std::string first = leaving().front();
+  following_ = false;
+  look_for(1s);
+  following_ = true;
+  EXPECT_EQ(plans("stopped"), 1);
+  replace_by_next(first);
+  arrive("next");
+  ask_again("whole");
+  look_for(25s);
+  EXPECT_EQ(progress(), (MoveProgress{.id = "r", .evicted = 2}));
+}
+
 TEST_F(DefragmenterRequestTest, EndsAtTheFirstDifference) {
   request("r", {"on-b"});
   refuse(kEvictions, 429, 1);

@@ -341,6 +341,19 @@ TEST_F(DefragmenterTest, ClearsTheNominationIfThePodDoesNotTakeTheRoom) {
   EXPECT_EQ(json_at(rig_.read("whole"), "status.nominatedNodeName"), "");
 }
 
+TEST_F(DefragmenterTest, PlansNothingForMembersOfGroups) {
+  testing::PodText member;
+  member.name = "member";
+  member.annotations = {{"tangram.dev/gpu-fraction", "1"}};
+  member.labels = {{"kueue.x-k8s.io/pod-group-name", "train"}};
+  member.limits = {{"tangram.dev/gpu-slot", "1"}};
+  rig_.add_pod(member);
+  rig_.show("member");
+  ask_again("member");
+  look_for(600s);
+  EXPECT_EQ(rig_.api.calls(kEvictions).size(), 0U);
+}
+
 TEST_F(DefragmenterTest, GoesOnWithTheLastMoveWhileTheWatchIsInterrupted) {
   wants_a_card();
   look_for(61s);

@@ -13,6 +13,7 @@ only    the cluster's own, with Tangram for all pods */}}
 {{- define "tangram.scheduler.config" -}}
 {{- $second := eq .form "second" -}}
 {{- $scheduler := .root.Values.scheduler -}}
+{{- $checked := dig "percentageOfNodesToScore" 100 $scheduler | int -}}
 {{- $namespace := .root.Release.Namespace -}}
 {{- $port := include "tangram.port" (include "tangram.extender.config" .root | fromYaml).server.listen -}}
 {{- $folder := ternary "/etc/tangram-scheduler-tls" "/etc/kubernetes/tangram" $second -}}
@@ -60,12 +61,17 @@ profiles:
 {{- else }}
 - schedulerName: {{ ternary $scheduler.name "default-scheduler" $second }}
 {{- end }}
+{{- if eq $checked 100 }}
   # kube-scheduler checks every node. By default it stops at some nodes that fit by its own rules, 500
   # of 5,000, before it asks Tangram, and none of them may have a free card.
-{{- if eq .form "only" }}
+{{- else }}
+  # kube-scheduler stops at some nodes that fit by its own rules, before it asks Tangram, and none of them may
+  # have a free card. A pod that gets none is tried again.
+{{- end }}
+{{- if and (eq .form "only") (eq $checked 100) }}
   # This also costs time for pods without a GPU, on clusters of more than 100 nodes.
 {{- end }}
-  percentageOfNodesToScore: 100
+  percentageOfNodesToScore: {{ $checked }}
 
 {{ if eq .form "added" -}}
 # Extenders apply to all profiles; managedResources selects the pods.

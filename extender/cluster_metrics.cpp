@@ -62,7 +62,8 @@ void add_groups(const cluster::PodTable& table, const cluster::PodGroups& groups
   }
   auto family = MetricFamily::gauge(
       "tangram_pod_groups",
-      "PodGroups with less members on nodes than they need to run: none, or some.");
+      "PodGroups with fewer members on nodes than they need to run, by how many of them are on "
+      "nodes: none or some.");
   family.add({{"bound", "none"}}, waiting);
   family.add({{"bound", "some"}}, partly_bound);
   family.into(all);

@@ -80,6 +80,26 @@ FoundCard gone_card(node::OwnNode node, const std::string& uuid) {
   return gone;
 }
 
+/// The nodes that may have the named card.
+struct Candidates {
+  std::vector<FoundCard> listed;
+  std::vector<FoundCard> only_named;  ///< by annotations
+  std::vector<std::string> near;      ///< cards whose UUIDs begin as it is written
+
+  void add(node::OwnNode node, const NamedCard& named) {
+    std::vector<model::Card> cards = cards_of(node);
+    if (auto card = card_in(cards, named.uuid)) {
+      listed.push_back(
+          {.node = std::move(node), .card = std::move(*card), .cards = std::move(cards)});
+      return;
+    }
+    for (const model::Card& each : cards) {
+      if (each.id.starts_with(named.uuid)) near.push_back(each.id);
+    }
+    if (is_named_by(node, named.uuid)) only_named.push_back(gone_card(std::move(node), named.uuid));
+  }
+};
+
 std::string patch_of(const node::OwnNode& node, const CordonStep& step) {
   std::string patch;
   json::Writer out(patch);
@@ -110,31 +130,19 @@ std::string card_name(const FoundCard& found) {
 }
 
 Result<FoundCard> find_card(kube::KubeApi& api, const NamedCard& named, CardSearch search) {
-  std::vector<FoundCard> found;
-  std::vector<FoundCard> only_named;
-  std::vector<std::string> near;
+  Candidates all;
   auto listed = list(api, "/api/v1/nodes", {}, [&](std::string object) {
     auto node = node::decode_own_node(std::move(object));
-    if (!node) return;  // an unreadable node lists no card
-    if (!named.node.empty() && node->name != named.node) return;
-    std::vector<model::Card> cards = cards_of(*node);
-    if (auto card = card_in(cards, named.uuid)) {
-      found.push_back(
-          {.node = std::move(*node), .card = std::move(*card), .cards = std::move(cards)});
-      return;
-    }
-    for (const model::Card& each : cards) {
-      if (each.id.starts_with(named.uuid)) near.push_back(each.id);
-    }
-    if (is_named_by(*node, named.uuid))
-      only_named.push_back(gone_card(*std::move(node), named.uuid));
+    // An unreadable node lists no card.
+    if (node && (named.node.empty() || node->name == named.node)) all.add(*std::move(node), named);
   });
   if (!listed) return listed.error();
-  if (found.size() > 1) return ambiguous_card(named.uuid, found, "list");
+  if (search == CardSearch::kListed) all.only_named.clear();
+  const bool is_listed = !all.listed.empty();
+  std::vector<FoundCard>& found = is_listed ? all.listed : all.only_named;
+  if (found.empty()) return unknown_card(named, all.near);
   if (found.size() == 1) return std::move(found.front());
-  if (search == CardSearch::kListed || only_named.empty()) return unknown_card(named, near);
-  if (only_named.size() > 1) return ambiguous_card(named.uuid, only_named, "have annotations with");
-  return std::move(only_named.front());
+  return ambiguous_card(named.uuid, found, is_listed ? "list" : "have annotations with");
 }
 
 Result<std::string> change_cordon(

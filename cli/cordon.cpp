@@ -59,7 +59,7 @@ std::string cordoned_otherwise(const FoundCard& found, const std::string& flags)
   if (named.all) {
     return "all cards of node " + node +
            " are cordoned, not this one by name; uncordon all: kubectl" + flags +
-           " annotate node " + node + " tangram.dev/cordon-";
+           " annotate node " + node + " tangram.dev/cordon- tangram.dev/drain-";
   }
   const std::string name = card_name(found);
   if (named.include(found.card)) {

@@ -102,7 +102,7 @@ TEST_F(CordonTest, UncordonEndsADrainWhateverElseCordonsTheCard) {
   EXPECT_EQ(done(uncordon_card(rig_.api, "GPU-z0", "")),
             "card GPU-z0 (A100) of node z is not drained any more; all cards of node z are "
             "cordoned, not this one by name; uncordon all: kubectl annotate node z "
-            "tangram.dev/cordon-");
+            "tangram.dev/cordon- tangram.dev/drain-");
   EXPECT_EQ(annotation("z"), "all");
   EXPECT_EQ(drained("z"), "");
   rig_.add_node("x", {testing::card("GPU-x0")},

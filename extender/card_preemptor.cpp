@@ -228,6 +228,11 @@ PreemptionOutcome CardPreemptor::carry_out(const Denial& denial, const Preemptio
                                            Case& its) {
   const kube::Pod& pod = *denial.pod;
   const auto& [node, victims] = preemption;
+  const auto overtaken = [&its, this, before = its.backoff] {
+    its.backoff = before;
+    its.next_try = parts_.clock.now() + kSearchAgain;
+    return PreemptionOutcome::kOvertaken;
+  };
   its.backoff = std::clamp(2 * its.backoff, kFirstBackoff, kMaxBackoff);
   its.next_try = parts_.clock.now() + its.backoff;
   for (const model::AllocationPtr& victim : victims.pods) {
@@ -236,12 +241,12 @@ PreemptionOutcome CardPreemptor::carry_out(const Denial& denial, const Preemptio
       return *why;
     }
   }
-  if (!still_waits(denial)) return PreemptionOutcome::kOvertaken;
+  if (!still_waits(denial)) return overtaken();
   std::vector<std::string> leaving = its.node == node ? its.evicted : std::vector<std::string>();
   for (std::string& uid : victims.uids()) leaving.push_back(std::move(uid));
   // First, so that nobody else makes room for the pod from now on.
   if (!parts_.promises.evicting(pod, node, std::move(leaving), RoomMaker::kPreemptor)) {
-    return PreemptionOutcome::kOvertaken;
+    return overtaken();
   }
   if (its.node != node) its.evicted.clear();
   its.node = node;

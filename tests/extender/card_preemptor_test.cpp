@@ -200,7 +200,7 @@ TEST_F(CardPreemptorTest, LooksAgainWhereThePodWasAskedAboutMeanwhile) {
   EXPECT_EQ(tries("overtaken"), 1);
   EXPECT_EQ(tries("failed"), 0) << "the API server has refused nothing";
   EXPECT_EQ(leaving(), Lines{});
-  look_for(11s);
+  look_for(5s);
   EXPECT_EQ(leaving(), Lines{"left"});
 }
 

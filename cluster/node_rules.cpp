@@ -203,7 +203,9 @@ Result<PodRules> read_pod_rules(std::string pod) {
 
 PodRules known_rules(PodRules rules) {
   rules.open_rule.clear();
-  if (!std::ranges::all_of(rules.node_affinity, is_known)) rules.has_node_affinity = false;
+  for (kube::LabelSelector& selector : rules.node_affinity) {
+    std::erase_if(selector.terms, [](const auto& term) { return term.op == Operator::kUnknown; });
+  }
   return rules;
 }
 

@@ -49,7 +49,7 @@ Result<NodeRules> read_node_rules(std::string node);
 Result<PodRules> read_pod_rules(std::string pod);
 
 /// Without what cannot be told from nodes alone, for who leaves that to kube-scheduler: the open
-/// rule, and an affinity to nodes of which not all terms are known.
+/// rule, and what is not known of an affinity to nodes.
 [[nodiscard]] PodRules known_rules(PodRules rules);
 
 /// False in case of doubt: rules that are not known match nothing.

@@ -88,7 +88,12 @@ std::string BrokenCardPods::obstacle(const EvictionCase& one, const cluster::Sha
   std::string why = hindrance(known->second, one.pod.ns, *ledger.snapshot(), Rules::kOfLedger);
   if (!why.empty()) return why;
   if (!read_nodes()) return "it stays until the nodes can be read again";
-  return hindrance(known->second, one.pod.ns, *ledger.snapshot(), Rules::kOfNodes);
+  const auto cluster = ledger.snapshot();
+  const auto broken = cluster::pods_on_broken_cards(*cluster);
+  if (std::ranges::none_of(broken, [&](const auto& each) { return each.pod.uid == one.pod.uid; })) {
+    return "it stays, because its card can be used again";
+  }
+  return hindrance(known->second, one.pod.ns, *cluster, Rules::kOfNodes);
 }
 
 std::string BrokenCardPods::hindrance(const Known& known, const std::string& ns,
@@ -97,6 +102,12 @@ std::string BrokenCardPods::hindrance(const Known& known, const std::string& ns,
     return "it stays for now, because another pod of its controller waits for a node";
   }
   if (finds_place(*known.next, cluster, rules)) return "";
+  if (rules == Rules::kOfNodes) {
+    return "it stays for now, because no node with room on a card takes the pod that would replace "
+           "it: it is cordoned, tainted, not ready, without slots, or not of the pod's node "
+           "selector "
+           "or affinity";
+  }
   return "it stays for now, because no other card has room for the pod that would replace it";
 }
 

@@ -3,16 +3,30 @@
 #include "extender/broken_card_pods.hpp"
 
 #include "tests/extender/rig.hpp"
+#include "tests/testing/passing_api.hpp"
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
+#include <utility>
 
 namespace tangram::extender {
 namespace {
 
 using namespace std::chrono_literals;
 using Lines = std::vector<std::string>;
+
+/// Does something as the nodes are read, once.
+class ApiWithEvents final : public testing::PassingApi {
+ public:
+  using PassingApi::PassingApi;
+  Result<kube::Response> call(const kube::Request& request) override {
+    if (request.path == "/api/v1/nodes") std::exchange(while_reading_nodes, [] {})();
+    return PassingApi::call(request);
+  }
+  std::function<void()> while_reading_nodes = [] {};
+};
 
 /// Node a with two cards and node b with one. Pods of a ReplicaSet have halves of card a-0.
 class BrokenCardPodsTest : public ::testing::Test {
@@ -101,7 +115,8 @@ class BrokenCardPodsTest : public ::testing::Test {
   Rig rig_;
   bool leads_ = true;
   Lines reports_;
-  BrokenCardPods pods_{{.api = rig_.api,
+  ApiWithEvents api_{rig_.api};
+  BrokenCardPods pods_{{.api = api_,
                         .clock = rig_.clock,
                         .policies = rig_.policies,
                         .pods = rig_.table,
@@ -166,8 +181,9 @@ TEST_F(BrokenCardPodsTest, StayWhileNoNodeWithRoomTakesTheNextPod) {
   bound("p", "1", "a");
   bound("other", "1", "a");
   const std::string stays =
-      "p: its card a-0 is unhealthy: XID 79; it stays for now, because no other card has room for "
-      "the pod that would replace it";
+      "p: its card a-0 is unhealthy: XID 79; it stays for now, because no node with room on a card "
+      "takes the pod that would replace it: it is cordoned, tainted, not ready, without slots, or "
+      "not of the pod's node selector or affinity";
   set_spec("b", R"({"unschedulable":true})");
   break_card();
   look_for(310s);
@@ -204,7 +220,8 @@ TEST_F(BrokenCardPodsTest, LeaveThoughTheyMustNotRunBesideOthersIfANodeHasTheirL
         R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)"
         R"({"topologyKey":"kubernetes.io/hostname"}]},"nodeAffinity":{)"
         R"("requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[)"
-        R"({"matchExpressions":[{"key":"pool","operator":"In","values":["ml"]}]}]}}})");
+        R"({"matchExpressions":[{"key":"pool","operator":"In","values":["ml"]},)"
+        R"({"key":"memory","operator":"Gt","values":["40000"]}]}]}}})");
   break_card();
   look_for(310s);
   EXPECT_EQ(leaving(), Lines{}) << "no node has the label";
@@ -212,6 +229,16 @@ TEST_F(BrokenCardPodsTest, LeaveThoughTheyMustNotRunBesideOthersIfANodeHasTheirL
                                   R"({"metadata":{"labels":{"pool":"ml"}}})"));
   look_for(90s);
   EXPECT_EQ(leaving(), Lines{"p"});
+}
+
+TEST_F(BrokenCardPodsTest, StayIfTheCardRecoversWhileTheNodesAreRead) {
+  bound("p", "0.5", "a");
+  break_card();
+  api_.while_reading_nodes = [this] { break_card(true); };
+  look_for(330s);
+  EXPECT_EQ(leaving(), Lines{});
+  EXPECT_EQ(reports_, Lines{"p: its card a-0 is unhealthy: XID 79; it stays, because its card can "
+                            "be used again"});
 }
 
 TEST_F(BrokenCardPodsTest, ReadTheNodesOnlyWhereTheLedgerHasRoom) {

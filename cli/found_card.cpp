@@ -100,6 +100,22 @@ struct Candidates {
   }
 };
 
+Result<FoundCard> find_card(kube::KubeApi& api, const NamedCard& named, CardSearch search) {
+  Candidates all;
+  auto listed = list(api, "/api/v1/nodes", {}, [&](std::string object) {
+    auto node = node::decode_own_node(std::move(object));
+    // An unreadable node lists no card.
+    if (node && (named.node.empty() || node->name == named.node)) all.add(*std::move(node), named);
+  });
+  if (!listed) return listed.error();
+  if (search == CardSearch::kListed) all.only_named.clear();
+  const bool is_listed = !all.listed.empty();
+  std::vector<FoundCard>& found = is_listed ? all.listed : all.only_named;
+  if (found.empty()) return unknown_card(named, all.near);
+  if (found.size() == 1) return std::move(found.front());
+  return ambiguous_card(named.uuid, found, is_listed ? "list" : "have annotations with");
+}
+
 std::string patch_of(const node::OwnNode& node, const CordonStep& step) {
   std::string patch;
   json::Writer out(patch);
@@ -127,22 +143,6 @@ NamedCard named_card(const std::string& text) {
 
 std::string card_name(const FoundCard& found) {
   return "card " + found.card.id + " (" + found.card.model + ") of node " + found.node.name;
-}
-
-Result<FoundCard> find_card(kube::KubeApi& api, const NamedCard& named, CardSearch search) {
-  Candidates all;
-  auto listed = list(api, "/api/v1/nodes", {}, [&](std::string object) {
-    auto node = node::decode_own_node(std::move(object));
-    // An unreadable node lists no card.
-    if (node && (named.node.empty() || node->name == named.node)) all.add(*std::move(node), named);
-  });
-  if (!listed) return listed.error();
-  if (search == CardSearch::kListed) all.only_named.clear();
-  const bool is_listed = !all.listed.empty();
-  std::vector<FoundCard>& found = is_listed ? all.listed : all.only_named;
-  if (found.empty()) return unknown_card(named, all.near);
-  if (found.size() == 1) return std::move(found.front());
-  return ambiguous_card(named.uuid, found, is_listed ? "list" : "have annotations with");
 }
 
 Result<std::string> change_cordon(

@@ -41,10 +41,6 @@ enum class CardSearch {
   kOrNamed,  ///< if there is none, those whose annotations tangram.dev/cordon or drain name it: it
              ///< was replaced, or came to another node
 };
-/// @returns kNotFound  no node lists the card; the message names cards with this prefix
-///          kConflict  several nodes list the UUID; and as list()
-Result<FoundCard> find_card(kube::KubeApi& api, const NamedCard& named,
-                            CardSearch search = CardSearch::kListed);
 
 /// What to do with the card: annotations to write, if any, and the sentence to print then.
 struct CordonStep {
@@ -52,9 +48,10 @@ struct CordonStep {
   std::optional<std::string> annotation = std::nullopt;
   std::optional<std::string> drain = std::nullopt;  ///< model::kDrainAnnotation, with it; "" = none
 };
-/// Finds the card and writes the annotation, again while other writes to the node come between.
-/// @returns the step's sentence; as find_card() and `decide`; kConflict also where others never
-///          stop
+/// Finds the card and writes the annotations, again while other writes to the node come between.
+/// @returns the step's sentence; as list() and `decide`;
+///          kNotFound  no node has the card; the message names cards with this prefix
+///          kConflict  several nodes have it, or others never stop writing
 Result<std::string> change_cordon(
     kube::KubeApi& api, const NamedCard& named, CardSearch search,
     const std::function<Result<CordonStep>(const FoundCard&)>& decide);

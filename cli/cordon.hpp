@@ -37,9 +37,8 @@ Result<std::string> drain_card(kube::KubeApi& api, const std::string& card,
                                const std::string& reason, const std::string& flags);
 /// Also ends a drain. A card that no node lists any more may still be named by a node's
 /// annotations: then it is removed from these.
-/// @returns as above; also kConflict if neither its own name cordons the card nor it is drained,
-/// and
-///          something else cordons it
+/// @returns as above; also kConflict if the card is cordoned otherwise than by its own name, and
+///          not drained
 Result<std::string> uncordon_card(kube::KubeApi& api, const std::string& card,
                                   const std::string& flags);
 

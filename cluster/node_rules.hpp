@@ -48,8 +48,8 @@ struct PodRules {
 Result<NodeRules> read_node_rules(std::string node);
 Result<PodRules> read_pod_rules(std::string pod);
 
-/// Without what cannot be told from nodes alone, for who leaves that to kube-scheduler: the open
-/// rule, and what is not known of an affinity to nodes.
+/// For callers that leave the rest to kube-scheduler: without the open rule, and without the terms
+/// of an affinity to nodes that are not known here.
 [[nodiscard]] PodRules known_rules(PodRules rules);
 
 /// False in case of doubt: rules that are not known match nothing.

@@ -9,7 +9,7 @@ Idle measure_idle(const model::ClusterSnapshot& cluster, const policies::Workloa
   Idle sum;
   cluster.for_each([&](const model::NodeState& node) {
     sum.cards += node.cards().size();
-    sum.idle += static_cast<double>(policies::idle_compute(node).count());
+    sum.idle += static_cast<double>(model::idle_compute(node).count());
     sum.fragmented += measure.fragmented_milli(node);
     sum.stray_grants += static_cast<std::size_t>(node.stray_grants);
     for (std::size_t i = 0; i < node.cards().size(); ++i) {

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "model/answer_memo.hpp"
 #include "model/node_state.hpp"
 
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -27,42 +27,28 @@ class CardMemo {
   /// @param ask  finds the answer; is called unless it is known
   template <class Ask>
   [[nodiscard]] std::int64_t answer(std::uint32_t run, const CardUse& use, Ask&& ask) {
-    const Words words = std::bit_cast<Words>(use);
-    const std::uint64_t traits = first_run_ + run;
-    Place& place = places_[place_of(traits, words)];
-    if (place.traits == traits && place.use == words) return place.answer;
-    const std::int64_t answer = ask();
-    if (place.traits != 0) ++pushed_out_;
-    place = {.traits = traits, .use = words, .answer = answer};
-    if (pushed_out_ > places_.size() / 8) grow();
-    return answer;
+    return answers_.answer({.traits = first_run_ + run, .use = std::bit_cast<Words>(use)}, ask);
   }
 
  private:
   static_assert(sizeof(CardUse) == 32, "compared and hashed as four words without gaps");
   using Words = std::array<std::uint64_t, sizeof(CardUse) / sizeof(std::uint64_t)>;
-  struct Place {
-    std::uint64_t traits = 0;  ///< 0 = free
+  struct Key {
+    std::uint64_t traits = 0;  ///< 0 = none
     Words use{};
-    std::int64_t answer = 0;
+    friend bool operator==(const Key&, const Key&) = default;
   };
-  static constexpr unsigned kFewBits = 6;
-  static constexpr unsigned kMostBits = 11;
+  /// Multiplies by odd numbers without a pattern, so that close amounts lie apart.
+  struct Hash {
+    [[nodiscard]] std::uint64_t operator()(const Key& key) const {
+      std::uint64_t mixed = key.traits * 0xff51'afd7'ed55'8ccd +
+                            key.use[0] * 0x9e37'79b9'7f4a'7c15 + key.use[1] * 0xbf58'476d'1ce4'e5b9;
+      mixed ^= key.use[2] * 0x94d0'49bb'1331'11eb + key.use[3] * 0xd6e8'feb8'6659'fd93;
+      return mixed * 0x9e37'79b9'7f4a'7c15;
+    }
+  };
 
-  void forget_all(unsigned bits);
-  void grow();
-
-  /// Multiplied by odd numbers without a pattern, so that close amounts lie apart.
-  [[nodiscard]] std::size_t place_of(std::uint64_t traits, const Words& words) const {
-    std::uint64_t mixed = traits * 0xff51'afd7'ed55'8ccd + words[0] * 0x9e37'79b9'7f4a'7c15 +
-                          words[1] * 0xbf58'476d'1ce4'e5b9;
-    mixed ^= words[2] * 0x94d0'49bb'1331'11eb + words[3] * 0xd6e8'feb8'6659'fd93;
-    return static_cast<std::size_t>((mixed * 0x9e37'79b9'7f4a'7c15) >> (64U - bits_));
-  }
-
-  std::vector<Place> places_;
-  unsigned bits_ = kFewBits;    ///< that choose one of them
-  std::size_t pushed_out_ = 0;  ///< answers, since there are so many places
+  AnswerMemo<Key, std::int64_t, Hash> answers_{6, 11};
   /// Of the nodes so far: while they are held here, no other make has their address.
   std::vector<std::shared_ptr<const CardMake>> makes_;
   std::uint64_t first_run_ = 0;  ///< of the node's make

@@ -9,7 +9,8 @@ void NodeState::equip(NodeInventory what) {
   for (const Card& card : what.cards) {
     const Card* const before = cards.empty() ? nullptr : &card - 1;
     const CardTraits& traits = card;
-    cards.push_back({traits, before != nullptr && same_make(*before, card)});
+    const bool as_before = before != nullptr && same_make(*before, card);
+    cards.push_back({traits, as_before, as_before ? std::string() : card.model});
   }
   make = std::make_shared<const CardMake>(std::move(cards));
   inventory = std::make_shared<const NodeInventory>(std::move(what));
@@ -30,24 +31,12 @@ const Allocation* NodeState::find_allocation(std::string_view pod_uid) const {
   return found != allocations.end() && (*found)->pod_uid == pod_uid ? found->get() : nullptr;
 }
 
-namespace {
-
-/// What is not part of the make: cards of one model follow each other, so few names are compared.
-bool same_models(const NodeState& a, const NodeState& b) {
-  for (std::size_t i = 0; i < a.traits().size(); ++i) {
-    if (!a.traits()[i].as_before && a.cards()[i].model != b.cards()[i].model) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 bool look_alike(const NodeState& a, const NodeState& b) {
   const NodeInventory& has = *a.inventory;
   const NodeInventory& other = *b.inventory;
   return a.present == b.present && a.use == b.use && a.requested == b.requested &&
          has.cpu == other.cpu && has.memory == other.memory && has.slots == other.slots &&
-         (a.make == b.make || *a.make == *b.make) && same_models(a, b);
+         (a.make == b.make || *a.make == *b.make);
 }
 
 std::size_t look_hash(const NodeState& node) {
@@ -148,6 +137,15 @@ NodeState without(const NodeState& node, Leaves&& leaves) {
 }
 
 }  // namespace
+
+MilliGpu idle_compute(const NodeState& node) {
+  MilliGpu idle;
+  for (std::size_t i = 0; i < node.traits().size(); ++i) {
+    const CardTraits& card = node.traits()[i];
+    if (card.available()) idle += free_compute(card, node.use[i]);
+  }
+  return idle;
+}
 
 NodeState without_pods(const NodeState& node, const std::vector<std::string>& pod_uids) {
   return without(node, [&](const Allocation& allocation) {

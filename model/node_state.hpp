@@ -135,6 +135,7 @@ inline void charge(CardUse& use, const Slice& part, Isolation mode, int sign = 1
 /// look at thousands of nodes finds it in the processor's cache.
 struct MadeCard : CardTraits {
   bool as_before = false;  ///< model and traits of the card before it
+  std::string model = {};  ///< empty if as_before
   friend bool operator==(const MadeCard&, const MadeCard&) = default;
 };
 using CardMake = std::vector<MadeCard>;
@@ -179,6 +180,9 @@ struct NodeState {
 [[nodiscard]] bool look_alike(const NodeState& a, const NodeState& b);
 /// The same for nodes that look alike.
 [[nodiscard]] std::size_t look_hash(const NodeState& node);
+
+/// Free compute of the node's available cards.
+[[nodiscard]] MilliGpu idle_compute(const NodeState& node);
 
 /// The same node without some of its pods: for "what if these were evicted".
 [[nodiscard]] NodeState without_pods(const NodeState& node,

@@ -145,6 +145,7 @@ void NodeTable::store(NodeIndex index, NodePtr node) {
   tag = node ? NodeTag(*node, look) : NodeTag();
   run.nodes->name_rests[index % kNodesPerRun] =
       node ? NodeTag::rest_of(*node) : NodeTag::NameRest{};
+  run.nodes->briefs[index % kNodesPerRun] = node ? brief_of(*node) : NodeBrief();
   run.nodes->nodes[index % kNodesPerRun] = std::move(node);
 }
 

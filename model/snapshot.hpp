@@ -1,6 +1,7 @@
 #pragma once
 
 #include "model/hash_index.hpp"
+#include "model/node_brief.hpp"
 #include "model/node_looks.hpp"
 #include "model/node_state.hpp"
 
@@ -93,6 +94,7 @@ struct NodeRun {  // NOLINT(cppcoreguidelines-pro-type-member-init): made with z
   std::array<NodePtr, kNodesPerRun> nodes;
   std::array<NodeTag, kNodesPerRun> tags;  ///< of the same nodes
   std::array<NodeTag::NameRest, kNodesPerRun> name_rests;
+  std::array<NodeBrief, kNodesPerRun> briefs;
 };
 
 /// All that a reader may know, frozen at one moment. Safe to read from any thread, for as long
@@ -146,6 +148,11 @@ class ClusterSnapshot {
   /// The same, to keep beyond the snapshot.
   [[nodiscard]] NodePtr share(NodeIndex index) const {
     return index < slots() ? slot(index) : nullptr;
+  }
+  /// Of the node that stands there.
+  /// @param index  below slots()
+  [[nodiscard]] const NodeBrief& brief(NodeIndex index) const {
+    return runs_[index / kNodesPerRun]->briefs[index % kNodesPerRun];
   }
   /// Every index lies below.
   [[nodiscard]] std::size_t slots() const { return runs_.size() * kNodesPerRun; }

@@ -16,15 +16,6 @@ std::int64_t free_milli(const model::Card& card, const model::CardUse& use) {
 
 }  // namespace
 
-MilliGpu idle_compute(const model::NodeState& node) {
-  MilliGpu idle;
-  for (std::size_t i = 0; i < node.traits().size(); ++i) {
-    const model::CardTraits& card = node.traits()[i];
-    if (card.available()) idle += model::free_compute(card, node.use[i]);
-  }
-  return idle;
-}
-
 FragmentationMeasure::FragmentationMeasure(const Workload& workload) : pods_(workload.total) {
   std::unordered_map<model::PodDemand, std::size_t, ShapeHash> kind_of;
   std::vector<std::map<std::int64_t, std::int64_t>> pods_by_cpu;

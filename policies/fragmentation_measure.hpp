@@ -11,9 +11,6 @@
 
 namespace tangram::policies {
 
-/// Free compute of the node's available cards, in milli-GPU.
-[[nodiscard]] MilliGpu idle_compute(const model::NodeState& node);
-
 /// How much idle GPU of a node the expected pods cannot use (FGD, USENIX ATC 2023).
 ///
 /// For a class m of the workload, F_n(m) in milli-GPU is

@@ -2,10 +2,8 @@
 
 #include "model/placement.hpp"
 #include "policies/demand_size.hpp"
-#include "policies/fragmentation_measure.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <bitset>
 #include <cmath>
 #include <map>
@@ -29,10 +27,6 @@ constexpr double kLeastFree = 0.01;
 constexpr double kMostPressure = 10;
 /// Rounds of water-filling; demand of different kinds settles within some ten.
 constexpr int kRounds = 50;
-
-int octave(std::int64_t amount) {
-  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(amount)));
-}
 
 struct Kind {
   NodeKind kind;

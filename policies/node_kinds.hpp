@@ -3,6 +3,7 @@
 #include "model/snapshot.hpp"
 #include "policies/workload.hpp"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,6 +22,11 @@ struct NodeKind {
   int memory_octave = 0;
   friend bool operator==(const NodeKind&, const NodeKind&) = default;
 };
+
+/// The power of two that an amount counts as.
+[[nodiscard]] inline int octave(std::int64_t amount) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(amount)));
+}
 
 [[nodiscard]] NodeKind kind_of(const model::NodeInventory& inventory);
 /// As kind_of(inventory) == kind, without making one.

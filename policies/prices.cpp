@@ -2,7 +2,6 @@
 
 #include "policies/demand_size.hpp"
 #include "policies/fill.hpp"
-#include "policies/fragmentation_measure.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,74 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
+#include <new>
+#include <utility>
 
 namespace tangram::model {
+
+namespace {
+
+/// Blocks of memory for one size that were given back. Every change of a node takes one, on
+/// whatever thread, and the last reader of a snapshot gives it back on another one. The C library's
+/// allocator does not put blocks that large and aligned together again: its heaps grew for hours.
+template <std::size_t kBytes, std::size_t kAlignment>
+class FreeBlocks {
+ public:
+  /// Never destroyed: snapshots may be kept until the very end.
+  static FreeBlocks& all() {
+    static auto* const kAll = new FreeBlocks;  // NOLINT(cppcoreguidelines-owning-memory)
+    return *kAll;
+  }
+
+  void* take() {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (count_ > 0) return blocks_[--count_];
+    }
+    return ::operator new(kBytes, std::align_val_t(kAlignment));
+  }
+  void give_back(void* block) noexcept {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (count_ < blocks_.size()) {
+        blocks_[count_++] = block;
+        return;
+      }
+    }
+    ::operator delete(block, std::align_val_t(kAlignment));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::array<void*, 64> blocks_{};  ///< about a MiB of runs: more are free at a time only by chance
+  std::size_t count_ = 0;
+};
+
+/// For std::allocate_shared(), which takes one block for the value and its count.
+template <class T>
+struct FromFreeBlocks {
+  using value_type = T;
+  using Blocks = FreeBlocks<sizeof(T), alignof(T)>;
+
+  FromFreeBlocks() = default;
+  template <class U>
+  explicit FromFreeBlocks(const FromFreeBlocks<U>& /*other*/) {}
+
+  T* allocate(std::size_t /*one*/) { return static_cast<T*>(Blocks::all().take()); }
+  void deallocate(T* block, std::size_t /*one*/) noexcept { Blocks::all().give_back(block); }
+  template <class U>
+  friend bool operator==(const FromFreeBlocks&, const FromFreeBlocks<U>&) {
+    return true;
+  }
+};
+
+template <class... Args>
+std::shared_ptr<NodeRun> make_run(Args&&... args) {
+  return std::allocate_shared<NodeRun>(FromFreeBlocks<NodeRun>(), std::forward<Args>(args)...);
+}
+
+}  // namespace
 
 NodeTag::NodeTag(const NodeState& node, Look look)
     : node_(&node),
@@ -135,10 +201,9 @@ void NodeTable::erase(const std::string& name) {
 }
 
 void NodeTable::store(NodeIndex index, NodePtr node) {
-  while (runs_.size() <= index / kNodesPerRun)
-    runs_.push_back({std::make_shared<NodeRun>(), false});
+  while (runs_.size() <= index / kNodesPerRun) runs_.push_back({make_run(), false});
   Run& run = runs_[index / kNodesPerRun];
-  if (run.shared) run = {std::make_shared<NodeRun>(*run.nodes), false};
+  if (run.shared) run = {make_run(*run.nodes), false};
   NodeTag& tag = run.nodes->tags[index % kNodesPerRun];
   const Look look = node && node->present ? looks_.join(node) : Look{};
   if (tag.look().version != 0) looks_.leave(tag.look());
@@ -147,6 +212,7 @@ void NodeTable::store(NodeIndex index, NodePtr node) {
       node ? NodeTag::rest_of(*node) : NodeTag::NameRest{};
   run.nodes->briefs[index % kNodesPerRun] = node ? brief_of(*node) : NodeBrief();
   run.nodes->nodes[index % kNodesPerRun] = std::move(node);
+  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): blocks are kept, to be used again
 }
 
 std::shared_ptr<const ClusterSnapshot> NodeTable::publish() {

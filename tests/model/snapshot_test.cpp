@@ -227,6 +227,28 @@ TEST(NodeTableTest, SharesTheRunsThatDidNotChange) {
 }
 
 // Names stand in a node's tag as far as they have room there, and beside it.
+/// Else the heap grows with the number of changes: such blocks leave holes that nothing fits.
+TEST(NodeTableTest, WritesAgainIntoTheMemoryOfRunsThatNobodyReads) {
+  NodeTable table;
+  const auto change = [&table](std::int64_t cpu) {
+    NodeState node = table.checkout("n");
+    node.present = true;
+    node.requested.cpu = MilliCpu(cpu);
+    table.put(std::move(node));
+    return table.publish();
+  };
+  auto reader = change(0);
+  std::set<const NodeBrief*> places;
+  for (std::int64_t cpu = 1; cpu <= 1000; ++cpu) {
+    const auto next = change(cpu);
+    EXPECT_EQ(reader->at(0)->requested.cpu, MilliCpu(cpu - 1));
+    EXPECT_EQ(next->at(0)->requested.cpu, MilliCpu(cpu));
+    reader = next;
+    places.insert(&reader->brief(0));
+  }
+  EXPECT_LT(places.size(), 10U);
+}
+
 TEST_F(SnapshotTest, FindsNodesWhateverTheLengthOfTheirNames) {
   std::vector<std::string> all;
   for (std::size_t length = 1; length < 110; ++length) {

@@ -8,7 +8,7 @@ namespace tangram::model {
 
 /// Answers in a table of few places, one place for each question: the latest pushes out the one
 /// that was there, which is asked again. The table grows, and forgets all, once many were pushed
-/// out.
+/// out in one walk: it is to suffice for a walk, not for all that was ever asked.
 /// @tparam Key   a default one is no key that is asked about
 /// @tparam Hash  of a key to 64 well mixed bits
 /// Threads: one at a time.
@@ -27,6 +27,10 @@ class AnswerMemo {
       return place.answer;
     return fill(place, key, ask);
   }
+
+  /// What is known is kept.
+  void begin_walk() { pushed_out_ = 0; }
+  [[nodiscard]] std::size_t places() const { return places_.size(); }
 
   void forget_all() {
     pushed_out_ = 0;
@@ -60,7 +64,7 @@ class AnswerMemo {
   std::vector<Place> places_;  ///< empty before the first answer
   unsigned bits_;              ///< that choose one of them
   unsigned most_bits_;
-  std::size_t pushed_out_ = 0;  ///< answers, since there are so many places
+  std::size_t pushed_out_ = 0;  ///< answers, of this walk
 };
 
 }  // namespace tangram::model

@@ -9,6 +9,19 @@
 
 namespace tangram::policies {
 
+namespace {
+
+constexpr std::size_t kBriefsAhead = 8;
+
+/// @param brief  may be null
+void fetch(const model::NodeBrief* brief) {
+  if (brief == nullptr) return;
+  __builtin_prefetch(brief->use.data());
+  __builtin_prefetch(&brief->make);  // in the second line
+}
+
+}  // namespace
+
 /// @tparam kKeyOf  by_look or by_node
 /// @returns the others
 template <auto kKeyOf>
@@ -28,9 +41,45 @@ ChoiceCache::Pass::Unknown ChoiceCache::Pass::judge_known(
 
 std::size_t ChoiceCache::Pass::judge(std::span<const model::ClusterSnapshot::Found> nodes,
                                      std::span<Verdict> verdicts, Walk& walk) const {
-  const Unknown unknown =
+  Unknown unknown =
       by_node_ ? judge_known<by_node>(nodes, verdicts) : judge_known<by_look>(nodes, verdicts);
-  return judge_unknown(nodes, unknown, verdicts, walk);
+  const std::size_t in_brief = judge_in_brief(nodes, unknown, verdicts, walk);
+  return in_brief / kBriefsPerQuestion + judge_unknown(nodes, unknown, verdicts, walk);
+}
+
+std::size_t ChoiceCache::Pass::judge_in_brief(std::span<const model::ClusterSnapshot::Found> nodes,
+                                              Unknown& unknown, std::span<Verdict> verdicts,
+                                              Walk& walk) const {
+  if (unknown.empty() || by_node_ || shape_->scorer == nullptr) return 0;
+  BriefScorer& scorer = scorer_of(walk);
+  const auto brief_at = [&](std::size_t next) -> const model::NodeBrief* {
+    const model::ClusterSnapshot::Found& found = nodes[unknown[next]];
+    return found.look.version == 0 ? nullptr : &cluster_.brief(found.index);
+  };
+  const std::size_t all = unknown.size();
+  std::size_t others = 0;
+  for (std::size_t next = 0; next < all; ++next) {
+    if (next + kBriefsAhead < all) fetch(brief_at(next + kBriefsAhead));
+    const model::NodeBrief* const brief = brief_at(next);
+    const std::uint32_t i = unknown[next];
+    if (brief == nullptr || brief->make == nullptr) {
+      unknown[others++] = i;
+      continue;
+    }
+    // A node before it may look like it.
+    const model::Look look = nodes[i].look;
+    Answer& answer = shape_->answers.at(look.index);
+    if (!answer.is_of(look.version)) answer.set(look.version, scorer.judge(*brief));
+    verdicts[i] = answer.verdict();
+  }
+  unknown.resize(others);
+  return all - others;
+}
+
+BriefScorer& ChoiceCache::Pass::scorer_of(Walk& walk) const {
+  if (&walk == &walk_) return *shape_->scorer;
+  if (walk.scorer_ == nullptr) walk.scorer_ = shape_->brief_scorer();
+  return *walk.scorer_;
 }
 
 std::size_t ChoiceCache::Pass::judge_unknown(std::span<const model::ClusterSnapshot::Found> nodes,
@@ -95,14 +144,14 @@ std::shared_ptr<ChoiceCache::Shape> ChoiceCache::shape_for(const Key& key, std::
   const std::lock_guard guard(mutex_);
   auto known = index_.find(key);
   if (known == index_.end()) {
-    once_.push_front({.key = std::make_shared<const Key>(key),
-                      .shape = std::make_shared<Shape>(),
-                      .first_pod = std::string(pod)});
+    auto name = std::make_shared<const Key>(key);
+    once_.push_front(
+        {.key = name, .shape = std::make_shared<Shape>(name), .first_pod = std::string(pod)});
     known = index_.emplace(once_.front().key, once_.begin()).first;
   }
   const Entries::iterator entry = known->second;
   Entries& from = entry->proven ? proven_ : entry->shape == nullptr ? names_ : once_;
-  if (entry->shape == nullptr) entry->shape = std::make_shared<Shape>();
+  if (entry->shape == nullptr) entry->shape = std::make_shared<Shape>(entry->key);
   entry->proven = entry->proven || pod.empty() || entry->first_pod != pod;
   Entries& to = entry->proven ? proven_ : once_;
   to.splice(to.begin(), from, entry);

@@ -1,15 +1,14 @@
 #pragma once
 
-#include "model/fit.hpp"
 #include "model/snapshot.hpp"
 #include "policies/policy.hpp"
 #include "policies/shape.hpp"
+#include "policies/verdict.hpp"
 
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -26,37 +25,6 @@
 
 namespace tangram::policies {
 
-/// What is remembered of a policy's choice on a node: how good it is, or why there is none. Its
-/// cards are not: they are needed for the best node only, and quickly chosen again.
-/// One word, since a filter writes and reads one for each node.
-class Verdict {
- public:
-  Verdict() = default;
-  /// It fits.
-  /// @param score  at least kLowestScore
-  explicit Verdict(std::int64_t score) : word_(score) { assert(fits()); }
-  explicit Verdict(model::Misfit misfit)
-      : word_(kMisfitWords + static_cast<std::int64_t>(misfit)) {}
-
-  /// No policy gives it: scores are millionths of cards.
-  static constexpr std::int64_t kLowestScore =
-      std::numeric_limits<std::int64_t>::min() + static_cast<std::int64_t>(model::kMisfits);
-
-  [[nodiscard]] bool fits() const { return word_ >= kLowestScore; }
-  /// Only if the pod fits.
-  [[nodiscard]] std::int64_t score() const { return word_; }
-  /// @returns nothing if the pod fits
-  [[nodiscard]] std::optional<model::Misfit> misfit() const {
-    if (fits()) return std::nullopt;
-    return static_cast<model::Misfit>(word_ - kMisfitWords);
-  }
-
- private:
-  static constexpr std::int64_t kMisfitWords = std::numeric_limits<std::int64_t>::min();
-
-  std::int64_t word_ = 0;  ///< the score, or which misfit it is: lower than any score
-};
-
 /// Remembers what a policy said of a shape of pod on nodes of every look.
 ///
 /// Pods come in few shapes and one bind changes one node, so nearly all answers of the last filter
@@ -71,11 +39,20 @@ class Verdict {
 ///
 /// It belongs to one set of policies, which must outlive it; new policies (another workload) need a
 /// new cache. Memory: a shape takes 16 bytes for each look; there are at most twice as many looks
-/// as nodes. If it names cards, it takes 16 bytes for each node instead.
+/// as nodes. If it names cards, it takes 16 bytes for each node instead. What a policy keeps of
+/// cards comes on top, see BriefScorer.
 ///
 /// Threads: safe. One pass of a shape goes on at a time; the next one waits and finds its work
 /// done. Several threads may share the walk of a pass.
 class ChoiceCache {
+ public:
+  struct Key {
+    const Policy* policy = nullptr;
+    model::PodDemand shape;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  using KeyPtr = std::shared_ptr<const Key>;
+
  private:
   /// A verdict in 16 bytes: many are kept. Threads: one pass has one version for each place, so
   /// those that write at a time write the same.
@@ -101,8 +78,17 @@ class ChoiceCache {
     mutable Verdict verdict_;
   };
   struct Shape {
+    explicit Shape(KeyPtr name) : key(std::move(name)) {}
+    [[nodiscard]] std::unique_ptr<BriefScorer> brief_scorer() const {
+      return key->policy->brief_scorer(key->shape);
+    }
+
+    const KeyPtr key;
     std::mutex busy;
     std::vector<Answer> answers;  ///< by the index of looks, or of nodes
+    /// Of the thread that has a pass: what it knows of cards serves the next pass, too. Null =
+    /// none.
+    std::unique_ptr<BriefScorer> scorer = brief_scorer();
   };
 
  public:
@@ -114,11 +100,12 @@ class ChoiceCache {
   /// One shape's walk over the nodes. Holds the shape: keep it no longer than the walk.
   class Pass {
    public:
-    /// What one thread has found out so far.
+    /// What one thread has found out so far, in one pass.
     class Walk {
       friend class Pass;
       model::CardMemo memo_;
-      std::set<std::uint64_t> untried_;  ///< versions of what the budget did not suffice for
+      std::unique_ptr<BriefScorer> scorer_;  ///< null = not needed yet, or the shape's will do
+      std::set<std::uint64_t> untried_;      ///< versions of what the budget did not suffice for
     };
 
     /// The node is of the pass's cluster, or made up, and outlives the pass.
@@ -129,7 +116,7 @@ class ChoiceCache {
       return verdict;
     }
     /// The same for many nodes, each to its place. Those that are null are left out.
-    /// @returns how often the policy was asked
+    /// @returns how often the policy was asked; kBriefsPerQuestion briefs count as once
     std::size_t judge(std::span<const model::ClusterSnapshot::Found> nodes,
                       std::span<Verdict> verdicts) {
       return judge(nodes, verdicts, walk_);
@@ -147,12 +134,14 @@ class ChoiceCache {
          std::shared_ptr<Shape> shape)
         : policy_(policy),
           demand_(demand),
+          cluster_(cluster),
           budget_(budget),
           by_node_(!demand.gpu.card_ids.empty()),
           shape_(std::move(shape)),
           lock_(shape_->busy) {
       const std::size_t places = by_node_ ? cluster.slots() : cluster.look_places();
       if (shape_->answers.size() < places) shape_->answers.resize(places);
+      if (shape_->scorer != nullptr) shape_->scorer->begin_walk();
     }
 
     // By what an answer for a node is remembered: the node if the pod names cards, else its look.
@@ -178,6 +167,13 @@ class ChoiceCache {
     template <auto kKeyOf>
     [[nodiscard]] Unknown judge_known(std::span<const model::ClusterSnapshot::Found> nodes,
                                       std::span<Verdict> verdicts) const;
+    static constexpr std::size_t kBriefsPerQuestion = 32;
+    /// @param unknown  those without briefs are left
+    /// @returns how many it judged
+    std::size_t judge_in_brief(std::span<const model::ClusterSnapshot::Found> nodes,
+                               Unknown& unknown, std::span<Verdict> verdicts, Walk& walk) const;
+    /// Only where the shape has one.
+    [[nodiscard]] BriefScorer& scorer_of(Walk& walk) const;
     std::size_t judge_unknown(std::span<const model::ClusterSnapshot::Found> nodes,
                               const Unknown& unknown, std::span<Verdict> verdicts,
                               Walk& walk) const;
@@ -187,6 +183,7 @@ class ChoiceCache {
 
     const Policy& policy_;
     const model::PodDemand& demand_;
+    const model::ClusterSnapshot& cluster_;
     model::SearchBudget& budget_;
     const bool by_node_;
     Walk walk_;  ///< of the thread that opened it, before or without others
@@ -194,12 +191,6 @@ class ChoiceCache {
     std::unique_lock<std::mutex> lock_;
   };
 
-  struct Key {
-    const Policy* policy = nullptr;
-    model::PodDemand shape;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  using KeyPtr = std::shared_ptr<const Key>;
   /// The shapes of at least two pods that are remembered, the least recently used first. Questions
   /// wait meanwhile, so only pointers are copied.
   [[nodiscard]] std::vector<KeyPtr> shapes() const;

@@ -41,12 +41,32 @@ class LeastWaste final : public Policy {
   explicit LeastWaste(std::shared_ptr<const Prices> prices, WasteWeights weights = {})
       : prices_(std::move(prices)), weights_(weights) {}
   [[nodiscard]] std::string_view name() const noexcept override { return "least-waste"; }
+  [[nodiscard]] std::unique_ptr<BriefScorer> brief_scorer(
+      const model::PodDemand& demand) const override;
 
  private:
+  class Scorer;
+  /// A pod that has its cards.
+  struct Pod {
+    const model::PodDemand& demand;
+    std::int64_t waste = 0;    ///< of its cards
+    std::int64_t cards = 0;    ///< thousandths, by whichever of compute and memory decides
+    std::int64_t compute = 0;  ///< milli
+    bool opens = false;        ///< it is the first one on the node's cards
+  };
+  /// What the score takes into account of a node besides.
+  struct Node {
+    std::int64_t cards = 0;
+    std::int64_t idle = 0;  ///< milli
+    MilliCpu free_cpu;
+    std::int64_t pressure = 0;  ///< on its kind, in thousandths
+  };
+
   [[nodiscard]] std::optional<Choice> do_choose(const model::PodDemand& demand,
                                                 const model::NodeState& node,
                                                 model::SearchBudget& budget,
                                                 model::CardMemo* memo) const override;
+  [[nodiscard]] std::int64_t score(const Pod& pod, const Node& node) const;
   [[nodiscard]] std::int64_t cpu_deficit(std::int64_t idle_milli, MilliCpu free_cpu) const;
 
   std::shared_ptr<const Prices> prices_;

@@ -161,7 +161,6 @@ class Sorter {
     }
     return asked;
   }
-  void go_on_with(Judge judge) { judge_ = std::move(judge); }
   [[nodiscard]] ShortList& fitting() { return fitting_; }
 
  private:
@@ -212,7 +211,6 @@ ShortList sort_rest(Sorter& own, const FilterQuestion& question, const PodView& 
   for (std::size_t i = 0; i < helpers; ++i) {
     others.push_back(std::make_unique<Sorter>(question, cluster, judge.for_thread()));
   }
-  own.go_on_with(judge.for_thread());
   rejected.resize(1 + turns);
   judge.threads.run(turns, helpers, [&](std::size_t turn, std::size_t worker) {
     Sorter& sorter = worker == 0 ? own : *others[worker - 1];
@@ -243,7 +241,7 @@ FilterResult filter(const FilterQuestion& question, const PodView& cluster,
   const std::size_t names = question.names.size();
   const std::size_t first = std::min(kTurn, names);
   std::vector<std::vector<Rejected>> rejected(1);
-  Sorter sorter(question, cluster, judge.alone);
+  Sorter sorter(question, cluster, judge.own);
   const std::size_t asked = sorter.sort(0, first, rejected.front());
   if (judge.threads.helpers() > 0 && is_worth_help(asked, names)) {
     return answer(question, sort_rest(sorter, question, cluster, judge, rejected), rejected);

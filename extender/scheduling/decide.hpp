@@ -31,8 +31,8 @@ using Judge = std::function<std::size_t(std::span<const model::ClusterSnapshot::
 
 /// For threads that share a filter.
 struct SharedJudge {
-  Judge alone;                        ///< as long as one thread suffices
-  std::function<Judge()> for_thread;  ///< then each has its own; all judge alike
+  Judge own;                          ///< of the thread that calls
+  std::function<Judge()> for_thread;  ///< each other thread has its own; all judge alike
   ParallelLoops& threads;
 };
 

@@ -206,13 +206,13 @@ FilterResult Verbs::judge_nodes(const FilterArgs& args, const cluster::PodPlan& 
                                 .short_list = short_list,
                                 .priority = args.pod.priority,
                                 .nominated_node = args.pod.nominated_node};
-  const Judge alone = [&](auto nodes, auto verdicts) { return pass.judge(nodes, verdicts); };
-  if (!pass.may_be_shared()) return extender::filter(question, cluster, alone);
+  const Judge own = [&](auto nodes, auto verdicts) { return pass.judge(nodes, verdicts); };
+  if (!pass.may_be_shared()) return extender::filter(question, cluster, own);
   const auto for_thread = [&pass]() -> Judge {
     return [&pass, walk = std::make_shared<policies::ChoiceCache::Pass::Walk>()](
                auto nodes, auto verdicts) { return pass.judge(nodes, verdicts, *walk); };
   };
-  return extender::filter(question, cluster, {alone, for_thread, filter_threads_});
+  return extender::filter(question, cluster, {own, for_thread, filter_threads_});
 }
 
 Verbs::Standing Verbs::stand(const std::string& uid) {

@@ -89,6 +89,12 @@ TEST(VerdictTest, TellsTheLowestScoreFromEveryMisfit) {
   }
 }
 
+TEST(VerdictTest, OrdersScoresAndBelowThemHowFarOthersGet) {
+  EXPECT_LT(Verdict(1), Verdict(2));
+  EXPECT_LT(Verdict(model::Misfit::kNotTried), Verdict(Verdict::kLowestScore));
+  EXPECT_LT(Verdict(model::Misfit::kNoCards), Verdict(model::Misfit::kRoom));
+}
+
 TEST_F(ChoiceCacheTest, AsksOncePerNodeVersion) {
   EXPECT_EQ(score(small_, 7, version(1)), 1);
   EXPECT_EQ(score(small_, 7, version(1)), 1);

@@ -6,14 +6,20 @@
 #include "model/placement.hpp"
 #include "policies/choice_cache.hpp"
 #include "policies/registry.hpp"
+#include "tests/model/random_cluster.hpp"
 #include "tests/policies/cluster.hpp"
 #include "tests/testing/random.hpp"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
+#include <iostream>
 #include <memory>
 #include <random>
+#include <span>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -183,6 +189,145 @@ TEST_F(PoliciesPropertyTest, AnswerTheSameThroughTheCache) {
       }
     }
   }
+}
+
+model::Replicas random_replicas(Random& random) {
+  model::Replicas replicas;
+  replicas.count = static_cast<int>(random.between(1, 4));
+  if (random.one_in(2)) replicas.isolation = model::Isolation::kMps;
+  replicas.one_each = random.one_in(4);
+  return replicas;
+}
+
+/// Of up to ten cards, as a rule of one kind: most have briefs.
+model::NodeState random_even_node(Random& random, const std::string& name) {
+  model::NodeInventory what = model::random_inventory(random, name);
+  if (!what.cards.empty() && !random.one_in(5)) {
+    what.cards.front().replicas = random_replicas(random);
+    what.cards.assign(static_cast<std::size_t>(random.between(1, 10)), what.cards.front());
+    for (std::size_t i = 0; i < what.cards.size(); ++i) {
+      what.cards[i].id = model::card_id(name, static_cast<std::int64_t>(i));
+    }
+  }
+  model::NodeState state = node(std::move(what));
+  for (std::size_t i = 0; i < state.use.size(); ++i) {
+    if (random.one_in(3)) continue;
+    state.use[i] = used(state.cards()[i], {random.between(0, 10) * 100, 1});
+    if (random.one_in(10)) state.use[i].whole = 1;
+    if (random.one_in(10)) state.use[i].sharers = {0, 1, 0};
+    if (random.one_in(20)) state.use[i].compute = MilliGpu(5000);
+  }
+  state.requested.cpu = MilliCpu(random.between(0, 20'000));
+  return state;
+}
+
+/// Of one container as a rule.
+model::PodDemand random_demand(Random& random) {
+  model::GpuRequest gpu = model::random_request(random);
+  if (!random.one_in(10)) gpu.containers.resize(1);
+  if (random.one_in(5)) {
+    gpu.containers.resize(1);
+    gpu.containers.front().share = {};
+    gpu.containers.front().share.form = model::ShareForm::kReplica;
+  }
+  if (!random.one_in(3)) gpu.card_ids.clear();
+  return pod(std::move(gpu), random.between(0, 10'000));
+}
+
+/// A cluster that changes, a cache of what a policy said of it, and how much that was needed.
+class BriefsTest : public PoliciesPropertyTest {
+ protected:
+  static constexpr int kNodes = 60;
+
+  BriefsTest() {
+    for (int i = 0; i < kNodes; ++i) put("n" + std::to_string(i));
+    for (int i = 0; i < 20; ++i) demands_.push_back(random_demand(random_));
+  }
+  void put(const std::string& name) { table_.put(random_even_node(random_, name)); }
+
+  /// Two threads with a scorer each judge all nodes, some of them as the pod sees them.
+  void expect_verdicts_of_nodes(const model::PodDemand& demand, const Policy& policy,
+                                const model::ClusterSnapshot& cluster) {
+    auto nodes = cluster.present();
+    std::vector<model::NodeState> made_up;
+    made_up.reserve(nodes.size());
+    for (auto& found : nodes) {
+      if (!random_.one_in(10)) continue;
+      made_up.push_back(random_even_node(random_, found.node->name));
+      found = {.node = &made_up.back()};
+    }
+    model::SearchBudget no_limit;
+    auto pass = cache_.open(policy, demand, cluster, no_limit, "");
+    std::vector<Verdict> verdicts(nodes.size());
+    const std::size_t half = nodes.size() / 2;
+    const auto judge_first = [&] {
+      pass.judge(std::span(nodes).first(half), std::span(verdicts).first(half));
+    };
+    const auto judge_others = [&] {
+      ChoiceCache::Pass::Walk walk;
+      pass.judge(std::span(nodes).subspan(half), std::span(verdicts).subspan(half), walk);
+    };
+    if (pass.may_be_shared()) {
+      const std::jthread other(judge_others);
+      judge_first();
+    } else {
+      judge_first();
+      judge_others();
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const auto choice = policy.choose(demand, *nodes[i].node);
+      const Verdict expected =
+          choice ? Verdict(choice->score) : Verdict(model::why_not(demand.gpu, *nodes[i].node));
+      ASSERT_EQ(verdicts[i], expected) << policy.name() << ", node " << nodes[i].node->name;
+    }
+  }
+
+  model::NodeTable table_;
+  std::vector<model::PodDemand> demands_;
+  ChoiceCache cache_{16};
+};
+
+TEST_F(BriefsTest, GiveTheVerdictsOfNodes) {
+  const PolicySet set(options_);
+  std::shared_ptr<const model::ClusterSnapshot> before = table_.publish();
+  for (int round = 0; round < kRounds / 5; ++round) {
+    for (int i = 0; i < 5; ++i) put("n" + std::to_string(random_.below(kNodes)));
+    const auto now = table_.publish();
+    const auto name = random_.one_in(5) ? random_.one_of(policy_names()) : kDefaultPolicy;
+    const model::PodDemand& demand = random_.one_of(demands_);
+    // A reader may be late.
+    const auto& cluster = random_.one_in(4) ? before : now;
+    ASSERT_NO_FATAL_FAILURE(expect_verdicts_of_nodes(demand, *set.find(name), *cluster))
+        << "round " << round;
+    before = now;
+  }
+}
+
+/// That it is the briefs which give them: a scorer of its own agrees, with nodes that fit and not.
+TEST_F(BriefsTest, SufficeForMostNodesAndRequestsOfOneContainer) {
+  const PolicySet set(options_);
+  const Policy& policy = *set.find(kDefaultPolicy);
+  const auto cluster = table_.publish();
+  int scorers = 0;
+  std::array<int, 2> judged{};  // that do not fit, and that do
+  for (const model::PodDemand& demand : demands_) {
+    const auto scorer = policy.brief_scorer(demand);
+    const bool one = demand.gpu.containers.size() == 1 && demand.gpu.card_ids.empty();
+    EXPECT_EQ(scorer != nullptr, one);
+    if (!scorer) continue;
+    ++scorers;
+    for (const auto& found : cluster->present()) {
+      const model::NodeBrief& brief = cluster->brief(found.index);
+      if (brief.make == nullptr) continue;
+      const auto choice = policy.choose(demand, *found.node);
+      ++judged.at(choice ? 1 : 0);
+      EXPECT_EQ(scorer->judge(brief),
+                choice ? Verdict(choice->score) : Verdict(model::why_not(demand.gpu, *found.node)));
+    }
+  }
+  EXPECT_GT(scorers, 0);
+  EXPECT_GT(judged[0] + judged[1], scorers * kNodes / 3);
+  EXPECT_GT(judged[1], 0);
 }
 
 }  // namespace

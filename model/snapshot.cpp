@@ -12,7 +12,7 @@ namespace {
 
 /// Blocks of memory for one size that were given back. Every change of a node takes one, on
 /// whatever thread, and the last reader of a snapshot gives it back on another one. The C library's
-/// allocator does not put blocks that large and aligned together again: its heaps grew for hours.
+/// allocator does not put such large aligned blocks together again, so its heaps grew.
 template <std::size_t kBytes, std::size_t kAlignment>
 class FreeBlocks {
  public:
